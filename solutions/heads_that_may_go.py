@@ -103,12 +103,12 @@ def _backwards(loss, budget):
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("as numbers", _numbers, "dtype", "boolean"),
-    ("each alone", _alone, "by hand", "asked alone"),
+    ("each alone", _alone, "by hand", "each head alone"),
     ("added up", _added_up, "by hand", "added up"),
     ("one by one", _greedy, "property", "little together"),
     ("those that go", _gone, "by hand", "True for the heads that stay"),
     ("least loss", _least_loss, "by hand", "decides only between"),
-    ("0 read as on", _flipped, "by hand", "Index 1 means on"),
+    ("0 read as on", _flipped, "by hand", "Index 1 means"),
     ("any of the smallest", _any_of_them, "by hand", "loses less"),
     (
         "budget of the loss itself",

@@ -102,8 +102,8 @@ WRONG = [
     ("across the heads", _across_heads, "by hand", "Tokens attend to tokens"),
     ("scale of the whole width", _wide_scale, "random", "all heads together"),
     ("over the queries", _over_queries, "by hand", "over the queries"),
-    ("numbers for heads", _merged(lambda h: h.swapaxes(2, 3)), "by hand", "heads and tokens that"),
-    ("reshaped first", _merged(_reshaped_first), "by hand", "cannot undo it"),
+    ("numbers for heads", _merged(lambda h: h.swapaxes(2, 3)), "by hand", "Swap heads and tokens"),
+    ("reshaped first", _merged(_reshaped_first), "by hand", "can't undo it"),
     (
         "the first text for all",
         _merged(lambda h: h[:1].repeat(len(h), axis=0).swapaxes(1, 2)),
@@ -113,7 +113,7 @@ WRONG = [
     ("two heads at most", _first_and_last, "shape", "shape"),
     ("no scale, a reshape alone", _no_scale_memory_order, "by hand", "Two things"),
     ("numbers before tokens", _merged(lambda h: h.transpose(0, 3, 2, 1)), "by hand",
-     "Heads and numbers"),
+     "You swapped heads"),
     ("one head in all places", _merged(lambda h: h[:, :1].repeat(h.shape[1], 1).swapaxes(1, 2)),
-     "by hand", "Head 0 stands"),
+     "by hand", "head 0 in all places"),
 ]  # fmt: skip

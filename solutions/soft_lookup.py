@@ -94,7 +94,7 @@ def _first_for_all(queries, keys, values):
 
 WRONG = [
     ("starter: over the queries", _starter, "by hand", "axis 0"),
-    ("one whole for all", _whole, "random", "whole of its own"),
+    ("one whole for all", _whole, "random", "All your weights together"),
     ("no softmax", _no_softmax, "by hand", "softmax is missing"),
     ("hard lookup", _hard, "by hand", "hard lookup"),
     ("the mean", _mean, "by hand", "same weight"),
@@ -108,8 +108,8 @@ WRONG = [
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
     ("no largest score", _no_largest, "finite", "no longer subtracted"),
-    ("one whole, stable", _whole_stable, "random", "whole of its own"),
-    ("undivided", _undivided, "by hand", "have to add up to 1"),
+    ("one whole, stable", _whole_stable, "random", "All your weights together"),
+    ("undivided", _undivided, "by hand", "have to sum to 1"),
     ("the first query's for all", _first_for_all, "random", "the first one"),
     (
         "averaged queries",
@@ -117,7 +117,7 @@ WRONG = [
             np.repeat(queries.mean(axis=0, keepdims=True), len(queries), axis=0), keys, values
         ),
         "random",
-        "averaged before",
+        "averaged the queries",
     ),
     (
         "cosines",
@@ -135,12 +135,12 @@ WRONG = [
             values,
         ),
         "by hand",
-        "Distances are compared",
+        "compare distances",
     ),
     (
         "base 2",
         lambda queries, keys, values: soft_lookup(queries * np.log(2.0), keys, values),
         "by hand",
-        "base of the powers",
+        "base of the exponentials",
     ),
 ]

@@ -10,16 +10,16 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Every set of a layer's heads was switched off once and the loss measured. `loss` has one axis of
-size 2 for each head: `loss[1, 0, 1]` is the loss of three heads with the middle one off and the
-others on. Some are measured on the trained decoder, some are made up. Return a boolean array
-`keep`, one entry per head, False where the head goes. As many heads as possible should go, and
-the loss may be at most `budget` higher than with all heads on. Where several choices let as
-many go, take the one with the least loss.
+We ablated every set of a layer's heads once and measured the loss. `loss` has one axis of size 2
+for each head: `loss[1, 0, 1]` is the loss of three heads with the middle one off and the others on.
+Some losses come from the trained decoder, some are made up. Return a boolean array `keep`, one
+entry per head, False if the head goes. Remove as many heads as possible, but the loss may be at
+most `budget` higher than with all heads on. If several choices remove equally many, take the one
+with the least loss.
 """
 STARTER = '''
 def heads_to_keep(loss, budget):
-    """Which heads stay, once as many as possible have gone: (n_heads,)."""
+    """Which heads stay if as many as possible go: (n_heads,)."""
     raise NotImplementedError
 '''
 Array = np.ndarray
@@ -121,36 +121,36 @@ def slips(inputs: Inputs) -> Slips:
     base = float(loss.flat[-1])
     return [
         (np.zeros(loss.ndim, bool),
-         f"No head stays. Only within the budget may heads go: here the loss may rise to "
-         f"{base + budget:g}, and without any head it is {loss.flat[0]:g}."),
+         f"No head stays. That goes beyond the budget: the loss may rise to "
+         f"{base + budget:g}, and without any head it's {loss.flat[0]:g}."),
         (np.ones(loss.ndim, bool),
-         f"All heads stay. Within the budget some may go: the loss may rise from {base:g} to "
+         f"All heads stay. The budget lets some go: the loss may rise from {base:g} to "
          f"{base + budget:g}."),
         (~_best(loss, budget),
-         "These are the heads that go. `keep` is True for the heads that stay."),
-        (_one_by_one(loss, budget), "The cheapest head went first, then the next. Two heads can "
-         "each cost much alone and little together, so every set has to be looked at."),
-        (_alone(loss) > budget, "Each head was asked alone. Together they may cost far more than "
-         "any of them: where one head stands in for another, the second one is missed."),
-        (_summed(loss, budget), "What heads cost alone was added up. The table has what they cost "
-         "together, and that may be more or less."),
-        (_best(np.flip(loss), budget), "Index 1 means on: the loss with all heads is the last "
-         "entry of the table, not the first."),
+         "You marked the heads that go. `keep` is True for the heads that stay."),
+        (_one_by_one(loss, budget), "You removed the cheapest head first, then the next. Two "
+         "heads can each cost much alone and little together, so look at every set."),
+        (_alone(loss) > budget, "You looked at each head alone. Together they may cost far more, "
+         "because one head can stand in for another while both are there."),
+        (_summed(loss, budget), "You added up what heads cost alone. The table has what they "
+         "cost together, which may be more or less."),
+        (_best(np.flip(loss), budget), "You read the table the other way around. Index 1 means "
+         "on, so the loss with all heads is the last entry, not the first."),
         (_below(loss, budget),
-         f"The budget is treated as the limit. The loss may rise from {base:g} to "
+         f"You used the budget as the limit. The loss may rise from {base:g} to "
          f"{base + budget:g}: the budget is added to the loss with all heads on."),
         (_best(loss, base * budget),
-         "The budget is treated as a fraction of the loss. It is added to the loss: from "
+         "You used the budget as a fraction of the loss. Add it to the loss: from "
          f"{base:g} it may rise to {base + budget:g}."),
         (_below(loss, base + budget - 1e-9),
-         "A loss that is higher by just the budget is allowed: at most means that much, too."),
+         "You don't allow a loss that's higher by just the budget. “At most” includes it."),
         (_best(loss, loss.min() + budget - base),
-         "The budget is counted from the least loss of all. It counts from the loss with all heads "
+         "You counted the budget from the least loss of all. Count from the loss with all heads "
          "on."),
         (np.array(np.unravel_index(loss.argmin(), loss.shape), bool),
-         "That is the choice with the least loss. Within the budget as many heads as possible go; "
-         "the loss decides only between choices that let as many go."),
-        (_best(loss, budget)[::-1], "The heads come in reverse order: axis 0 is head 0."),
+         "You took the least loss. Within the budget, remove as many heads as possible; the loss "
+         "decides only between choices that remove equally many."),
+        (_best(loss, budget)[::-1], "Your heads are in reverse order. Axis 0 is head 0."),
     ]  # fmt: skip
 
 
@@ -159,20 +159,20 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     loss, budget, keep = inputs["loss"], inputs["budget"], outputs["keep"]
     rise = loss[tuple(keep.astype(int))] - loss.flat[-1]
     if rise > budget:
-        return f"With these heads the loss rises by {rise:.3g}, and the budget is {budget:g}."
+        return f"With your heads, the loss rises by {rise:.3g}, and the budget is {budget:g}."
     more = int(keep.sum() - right(inputs).sum())
     if more:
         return (
             f"The loss may rise from {loss.flat[-1]:g} to {loss.flat[-1] + budget:g}, and that "
             f"lets {more} more {'head' if more == 1 else 'heads'} go."
         )
-    return "As many heads go as can, but another set of as many loses less."
+    return "You removed as many heads as possible, but another set of that size loses less."
 
 
 EXERCISE = Exercise(
     id="heads_that_may_go",
     page="multihead",
-    title="Which heads may go",
+    title="Which heads can go",
     kind="write",
     groups={"random": 2, "property": 2, "edges": 1},
     minutes=15,
@@ -183,14 +183,14 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "What two heads cost together cannot be found from what each costs alone. The table has "
+        "You can't tell what two heads cost together from what each costs alone. But the table has "
         "an entry for every set.",
         "Go through all sets with itertools.product((0, 1), repeat=loss.ndim), drop those above "
         "the budget, and take the smallest by (heads that stay, loss).",
     ),
     common_errors=(
-        "Adding up what heads cost alone: heads that stand in for each other are all let go.",
-        "Taking the cheapest head first, then the next: a pair that is cheap together is missed.",
+        "You add up what heads cost alone, so heads that stand in for each other all go.",
+        "You take the cheapest head first, then the next, and miss a pair that's cheap together.",
     ),
     cases=cases,
     expected=expected,

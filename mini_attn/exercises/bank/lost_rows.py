@@ -1,4 +1,4 @@
-"""Find the bug: heads that were put side by side in the wrong order of axes."""
+"""Find the bug: heads put side by side in the wrong order of axes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function was tested with one head, where it is right. Find out what it does with two, and
-repair it. `q`, `k`, `v` are `(batch, n_heads, seq, head_dim)`; there is no mask. Return `(batch,
+This function was tested with one head, and there it's right. Find out what it does with two, and
+repair it. `q`, `k`, `v` are `(batch, n_heads, seq, head_dim)`, and there's no mask. Return `(batch,
 seq, n_heads * head_dim)`, the heads of each token side by side, head 0 first.
 """
 STARTER = '''
@@ -95,38 +95,39 @@ def _rows(
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"order": (0, 1, 2, 3)},
-     "A reshape alone keeps the numbers in memory order, all tokens of head 0 first. Row 0 should "
-     "hold token 0 of every head."),
+     "Your reshape alone keeps the numbers in memory order, all tokens of head 0 first. Row 0 "
+     "should hold token 0 of every head."),
     ({"order": (0, 2, 3, 1)},
-     "The rows belong to the right tokens, but the heads are dealt out number by number. "
-     "Head 0's numbers stand together, then head 1's."),
+     "Your rows belong to the right tokens, but you interleave the heads number by number. "
+     "All of head 0's numbers come first, then head 1's."),
     ({"order": (0, 1, 3, 2)},
-     "Tokens and numbers of a head changed places. It is heads and tokens that have to."),
+     "You swapped tokens and the numbers of a head. Swap heads and tokens instead."),
     ({"order": (0, 3, 2, 1)},
-     "Heads and numbers of a head changed places. It is heads and tokens that have to."),
-    ({"order": (2, 0, 1, 3)}, "Batch and tokens changed places: the batch stays the first axis."),
+     "You swapped heads and the numbers of a head. Swap heads and tokens instead."),
+    ({"order": (2, 0, 1, 3)}, "Batch and tokens changed places. The batch stays the first axis."),
     ({"of": "reversed"},
-     "The heads stand in reverse order. Head 0 comes first, or W_o meets the wrong rows."),
+     "Your heads are in reverse order. Head 0 comes first, or W_o meets the wrong rows."),
     ({"of": "mean"},
-     "The heads were averaged. Each keeps its own place in the row; W_o does the mixing."),
+     "You averaged the heads. Each keeps its own place in the row, and W_o mixes them."),
     ({"of": "reshaped"},
-     "A reshape comes first and mixes the tokens; moving axes afterwards cannot undo it. Move "
+     "You reshape first, which mixes the tokens, and moving axes afterwards can't undo it. Move "
      "the axis of the heads first."),
-    ({"of": "text"}, "All texts get the result of the first. Each text of the batch has its own."),
-    ({"of": "head"}, "Head 0 stands in all places. Each head has a place of its own."),
+    ({"of": "text"}, "All your texts get the result of the first. Each text of the batch has its "
+     "own."),
+    ({"of": "head"}, "You put head 0 in all places. Each head has its own place."),
     ({"how": "across"},
-     "Here the heads of one token attend to each other. Tokens attend to tokens: the axes "
-     "change places after the attention."),
+     "You let the heads of one token attend to each other. Tokens attend to tokens, so swap the "
+     "axes after the attention."),
     ({"how": "queries"},
-     "The softmax runs over the queries now. It was right before: the weights of each query "
+     "Your softmax now runs over the queries. It was right before: the weights of each query "
      "sum to 1."),
     ({"how": "wide"},
-     "The scale is that of all heads together now. It was right before: a score is a sum over "
+     "Your scale is now that of all heads together. It was right before: a score is a sum over "
      "the head_dim products of one head."),
-    ({"how": "tokens"}, "The scale is taken from the number of tokens now. That line was right "
+    ({"how": "tokens"}, "Your scale now comes from the number of tokens. That line was right "
      "before."),
-    ({"how": "none"}, "The scores are not scaled any more. That line was right before."),
-    ({"how": "scores"}, "The softmax got lost: scores are used as weights."),
+    ({"how": "none"}, "Your scores are no longer scaled. That line was right before."),
+    ({"how": "scores"}, "You lost the softmax, so scores are used as weights."),
 ]  # fmt: skip
 
 
@@ -138,7 +139,7 @@ def slips(inputs: Inputs) -> Slips:
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """Say whether the attention is right and only its numbers are elsewhere."""
     moved = np.allclose(np.sort(outputs["out"], axis=None), np.sort(right(inputs), axis=None))
-    words = "All numbers of the heads are there, but not where they belong."
+    words = "All numbers of the heads are there, but some are in the wrong place."
     return words if moved else None
 
 
@@ -159,11 +160,11 @@ EXERCISE = Exercise(
         "Let the values say where they come from, for example 10 · head + token, and print what "
         "comes out. Which rows hold numbers of the wrong token?",
         "A reshape never moves a number in memory. Before heads and numbers can become one axis, "
-        "they have to stand next to each other.",
+        "the two axes have to be next to each other.",
     ),
     common_errors=(
-        "Testing with one head or with one token, where the two orders are the same.",
-        "Swapping the wrong pair of axes: the shapes fit then as well.",
+        "You test with one head or one token, where both orders are the same.",
+        "You swap the wrong pair of axes. The shapes fit then too.",
     ),
     cases=cases,
     expected=expected,

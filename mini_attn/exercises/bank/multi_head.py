@@ -14,7 +14,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 TEXT = """
 Write causal multi-head attention in NumPy, for one text. `x` is `(seq, d_model)`; `W_q`, `W_k`,
 `W_v` are `(d_model, n_heads * head_dim)` and `W_o` is `(n_heads * head_dim, d_model)`. Return
-`(seq, d_model)`. Mind that `head_dim` is not always `d_model // n_heads`, and that scores may be
+`(seq, d_model)`. Note that `head_dim` isn't always `d_model // n_heads`, and that scores may be
 large.
 """
 STARTER = '''
@@ -119,28 +119,29 @@ def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
     """Return what can be done wrong in one step, and in another one too."""
     width, n_heads, d_model = len(inputs["W_o"]), inputs["n_heads"], inputs["x"].shape[1]
     size = width // n_heads
-    of_model = ("The scale is taken from d_model // n_heads. head_dim is a number of its own: the "
-                f"width of W_q divided by n_heads, here {size}.")  # fmt: skip
+    of_model = ("Your scale is taken from d_model // n_heads. Take head_dim from the width of W_q "
+                f"divided by n_heads, here {size}.")  # fmt: skip
     return [
-        ({"hide": "not"}, "Tokens look ahead: the mask is missing. Token i sees tokens 0 to i."),
+        ({"hide": "not"}, "Your tokens look ahead, because the mask is missing. Token i sees "
+         "tokens 0 to i."),
         ({"scale": 1.0},
-         f"The scores are not scaled: divide them by the square root of head_dim = {size}."),
+         f"Your scores aren't scaled. Divide them by the square root of head_dim = {size}."),
         ({"scale": width**-0.5},
-         "The scale is that of all heads together. A head's scores sum over "
+         "Your scale is that of all heads together. A head's scores sum over "
          f"head_dim = {size} products."),
         ({"scale": (d_model // n_heads or 1) ** -0.5}, of_model),
         ({"scale": (d_model / n_heads) ** -0.5}, of_model),
         ({"cut": "reshaped"},
-         "q, k and v were cut by a reshape alone: a head gets whole tokens instead of its columns "
-         "of every token. Move the axes there too."),
+         "You cut q, k and v by a reshape alone, so a head gets whole tokens instead of its "
+         "columns of every token. Move the axes there too."),
         ({"merge": "reshaped"},
-         "Putting the heads side by side by a reshape alone mixes the tokens: move the axis of the "
-         "heads next to the last one first."),
+         "You merge the heads by a reshape alone, which mixes the tokens. First move the axis of "
+         "the heads next to the last one."),
         ({"hide": "late"},
-         "Weights are set to 0 after the softmax, so those of a query no longer sum to 1: later "
-         "tokens have taken their share first."),
+         "You set weights to 0 after the softmax, so a query's weights no longer sum to 1: later "
+         "tokens have already taken their share."),
         ({"hide": "no shift"},
-         "With large scores an exponential overflows: subtract the largest visible score of each "
+         "With large scores, an exponential overflows. Subtract the largest visible score of each "
          "row first."),
     ]  # fmt: skip
 
@@ -149,29 +150,30 @@ def _singles(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
     """Return what is done wrong alone."""
     n_heads = inputs["n_heads"]
     size = len(inputs["W_o"]) // n_heads
-    one = ("There is one softmax over the whole width: the scores of all heads were added before "
+    one = ("You take one softmax over the whole width, so the scores of all heads are added before "
            f"it. Cut q, k and v into {n_heads} heads first.")  # fmt: skip
-    itself = "A token does not see itself here: the diagonal belongs to what may be seen."
-    dealt = ("Head h took every n_heads-th column. Its columns stand together: h * head_dim to "
-             "(h + 1) * head_dim.")  # fmt: skip
+    itself = "In your layer, a token doesn't see itself. The diagonal is visible too."
+    dealt = ("Your head h takes every n_heads-th column. Its columns are next to each other: "
+             "h * head_dim to (h + 1) * head_dim.")  # fmt: skip
     return [
         ({"n_heads": 1}, one),
         ({"n_heads": 1, "scale": size**-0.5}, one),
         ({"cut": "reshaped", "merge": "reshaped"},
-         "A reshape alone cut the heads: it deals the numbers out in memory order, so that a "
-         "head gets whole tokens instead of its columns of every token. Move the axes too."),
+         "You cut the heads by a reshape alone. It keeps memory order, so a head gets whole "
+         "tokens instead of its columns of every token. Move the axes too."),
         ({"cut": "dealt out"}, dealt),
         ({"cut": "dealt out", "merge": "dealt out"}, dealt),
         ({"hide": "itself"}, itself),
         ({"hide": "all but the first"}, itself),
         ({"hide": "zero"},
-         "Hidden scores are 0, and e to the 0 is 1: later tokens still get a share."),
+         "Your hidden scores are 0, and e to the 0 is 1, so later tokens still get a share."),
         ({"hide": "shift of all"},
-         "The largest score of a row is sought among later tokens too. Where one is far above the "
+         "You look for the largest score of a row among later tokens too. If one is far above the "
          "others, all visible exponentials vanish."),
         ({"hide": "over queries"},
-         "The softmax runs over the queries. The weights of each query sum to 1."),
-        ({"roles": "qvk"}, "W_k and W_v changed places: queries meet keys, weights add values."),
+         "Your softmax runs over the queries. The weights of each query should sum to 1."),
+        ({"roles": "qvk"}, "Your W_k and W_v changed places. Queries meet keys, and weights add "
+         "values."),
     ]  # fmt: skip
 
 
@@ -182,9 +184,9 @@ def slips(inputs: Inputs) -> Slips:
     made = singles + with_pairs(partial(_layer, inputs), _mistakes(inputs))
     return [(rows @ W_o, idea) for rows, idea in made] + [
         (side @ W_o / inputs["n_heads"],
-         "The heads are averaged. They are added up, each through its own rows of W_o."),
+         "You averaged the heads. Add them up, each through its own rows of W_o."),
         (side if side.shape == inputs["x"].shape else right(inputs),
-         "The heads stand side by side, but W_o has not been applied."),
+         "Your heads are side by side, but you haven't applied W_o."),
     ]  # fmt: skip
 
 
@@ -207,16 +209,16 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Each head is attention of its own, on its own columns of the projected tokens. Only at "
-        "the end, in the product with W_o, do the heads meet.",
-        "Project with W_q, W_k, W_v. Reshape to (seq, n_heads, head_dim) and swap the first two "
-        "axes. Scores per head, times head_dim ** -0.5, mask, softmax, times v. Swap back, "
-        "reshape to (seq, n_heads * head_dim), times W_o.",
+        "Each head does its own attention on its own columns of the projected tokens. The heads "
+        "only meet at the end, in the product with W_o.",
+        "Project with W_q, W_k and W_v. Reshape to (seq, n_heads, head_dim) and swap the first two "
+        "axes. For each head, take scores times head_dim ** -0.5, mask, softmax, times v. Swap "
+        "back, reshape to (seq, n_heads * head_dim), and multiply by W_o.",
     ),
     common_errors=(
-        "Cutting the heads by a reshape to (n_heads, seq, head_dim) without moving axes.",
-        "Taking head_dim for d_model // n_heads: here it is the width of W_q over n_heads.",
-        "Scaling by the root of the whole width.",
+        "You cut the heads by a reshape to (n_heads, seq, head_dim) without moving axes.",
+        "You take head_dim for d_model // n_heads. Here it's the width of W_q over n_heads.",
+        "You scale by the root of the whole width.",
     ),
     cases=cases,
     expected=expected,

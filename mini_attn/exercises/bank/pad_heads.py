@@ -1,4 +1,4 @@
-"""Write wider heads that compute the same: zeros where nothing is, and the scale made up for."""
+"""Write wider heads that compute the same: with zeros, and a factor for the scale."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-A fast kernel takes only heads of `width` numbers, and the heads of your layer are smaller. It
-divides every dot product by the root of `width`. Return four matrices `W_q, W_k, W_v, W_o` of a
-layer with `n_heads` heads of `width` that gives, in this kernel, the same output for every input
-as the old layer had. The given matrices are as in exercise 1. Behind a head's own numbers come
-zeros, and if numbers have to change, change those of `W_q` alone.
+A fast kernel only takes heads of dimension `width`, and the heads of your layer are smaller. The
+kernel divides every dot product by the root of `width`. Return four matrices `W_q, W_k, W_v, W_o`
+of a layer with `n_heads` heads of dimension `width`. In this kernel, it should give the same output
+for every input as the old layer. The given matrices are as in exercise 1. Put zeros after a head's
+own numbers, and if numbers have to change, change only those of `W_q`.
 """
 STARTER = '''
 def pad_heads(W_q, W_k, W_v, W_o, n_heads, width):
-    """The matrices of the same layer, with heads of `width` numbers."""
+    """The matrices of the same layer, with heads of dimension `width`."""
     raise NotImplementedError
 '''
 NAMES = ("W_q", "W_k", "W_v", "W_o")
@@ -83,26 +83,26 @@ def right(inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 PLACES = (
-    "A head owns `width` columns that stand together, in W_o as many rows: its own numbers first, "
-    "then zeros."
+    "A head owns `width` columns next to each other, and as many rows in W_o: its own numbers "
+    "first, then zeros."
 )
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"power": 0.0},
-     "The scores come out too small. Zeros add nothing to a dot product, but the kernel divides it "
+     "Your scores are too small. Zeros add nothing to a dot product, but the kernel divides it "
      "by a larger root than before."),
-    ({"power": 1.0}, "W_q is too large: the scale holds roots of the sizes, not the sizes."),
-    ({"power": -0.5}, "W_q has become smaller. The kernel already divides by more than before."),
-    ({"power": -1.0}, "W_q has become smaller. The kernel already divides by more than before."),
-    ({"where": "behind all"}, f"All zeros stand at the end. {PLACES}"),
-    ({"where": "before"}, f"The zeros stand before each head's numbers. {PLACES}"),
-    ({"where": "dealt out"}, f"The columns of the heads are mixed. {PLACES}"),
-    ({"scaled": "W_k"}, "The scores are right. What they need should go into W_q alone, and here "
-     "it went into W_k."),
-    ({"scaled": "W_q W_k"}, "The scores are right. What they need should go into W_q alone, and "
-     "here W_k has a part of it."),
-    ({"scaled": "W_v"}, "W_v was changed, and the scores were not. It is the scores that come out "
+    ({"power": 1.0}, "Your W_q is too large. The scale uses roots of the sizes, not the sizes."),
+    ({"power": -0.5}, "You made W_q smaller. The kernel already divides by more than before."),
+    ({"power": -1.0}, "You made W_q smaller. The kernel already divides by more than before."),
+    ({"where": "behind all"}, f"You put all zeros at the end. {PLACES}"),
+    ({"where": "before"}, f"You put the zeros before each head's numbers. {PLACES}"),
+    ({"where": "dealt out"}, f"You mixed the columns of the heads. {PLACES}"),
+    ({"scaled": "W_k"}, "Your scores are right. But the factor should be in W_q alone, and you put "
+     "it into W_k."),
+    ({"scaled": "W_q W_k"}, "Your scores are right. But the factor should be in W_q alone, and "
+     "W_k has a part of it."),
+    ({"scaled": "W_v"}, "You changed W_v, but it's the scores that are "
      "too small."),
-    ({"scaled": "W_o"}, "W_o was changed, and the scores were not. It is the scores that come out "
+    ({"scaled": "W_o"}, "You changed W_o, but it's the scores that are "
      "too small."),
 ]  # fmt: skip
 
@@ -111,28 +111,31 @@ def slips(inputs: Inputs) -> Slips:
     """Return what the matrices would be with one idea missing, or two; then in one matrix."""
     found = [
         (_matrices(inputs, power=1.0, scaled="W_q W_k"),
-         "W_q and W_k both have the whole factor, so that the scores have it twice."),
+         "You put the whole factor into W_q and W_k, so the scores have it twice."),
         *with_pairs(partial(_matrices, inputs), MISTAKES),
     ]  # fmt: skip
     own, padded = inputs["W_q"].shape[1] // inputs["n_heads"], _matrices(inputs, power=0.0)
     for factor, idea in (
-        (inputs["width"] ** 0.5, "The old layer divided by the root of its own head_dim. Only the "
-         "ratio of the two roots has to be made up for."),
-        (own**-0.5, "W_q is divided by the old root. The kernel divides already, and by more."),
-        (inputs["width"] / own * own**0.5, "W_q is too large: what changes is one root over the "
+        (inputs["width"] ** 0.5, "The old layer divided by the root of its own head_dim. Make up "
+         "only for the ratio of the two roots."),
+        (own**-0.5, "You divided W_q by the old root. The kernel already divides, and by more."),
+        (inputs["width"] / own * own**0.5, "Your W_q is too large. The change is one root over the "
          "other."),
-        (inputs["n_heads"] ** 0.5, "The number of heads stands in no scale. The root is that of "
-         "the size of a head."),
-        (float(inputs["width"] - own), "The factor is no difference: the scale is a division."),
+        (inputs["n_heads"] ** 0.5, "You used the number of heads. The scale uses the root of the "
+         "dimension of one head."),
+        (float(inputs["width"] - own), "You used the difference of the sizes. The scale is a "
+         "division, so use a ratio."),
     ):  # fmt: skip
         found.append(({"W_q": padded["W_q"] * factor}, idea))
     for name, other in permutations(NAMES[:3], 2):
         swapped = padded[other] if other != "W_q" else right(inputs)["W_q"]
-        found.append(({name: swapped}, f"{name} holds columns of {other}. Each keeps its own."))
-    found.append(({"W_o": 0 * padded["W_o"]}, "W_o is zero, and so is the output."))
+        found.append(
+            ({name: swapped}, f"Your {name} holds columns of {other}. Each keeps its own.")
+        )
+    found.append(({"W_o": 0 * padded["W_o"]}, "Your W_o is zero, and so is the output."))
     for name in NAMES:
         for where in ("behind all", "before", "dealt out"):
-            idea = f"In {name} the zeros are not where they should be. {PLACES}"
+            idea = f"In {name} the zeros are in the wrong place. {PLACES}"
             found.append(({name: _matrices(inputs, where=where)[name]}, idea))
     return found
 
@@ -141,7 +144,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first matrix that is not what it should be."""
     wanted = right(inputs)
     name = next(n for n in outputs if not np.allclose(outputs[n], wanted[n], atol=1e-6))
-    return f"{name} is the first that is not right."
+    return f"{name} is the first matrix that isn't right."
 
 
 EXERCISE = Exercise(
@@ -165,12 +168,12 @@ EXERCISE = Exercise(
     hints=(
         "What do zeros change in a dot product, and what does a larger head change in the scale?",
         "Reshape W_q, W_k and W_v to (d_model, n_heads, head_dim), put zeros behind the last axis, "
-        "and reshape back; W_o likewise by rows. The kernel divides by √width, the layer divided "
-        "by √head_dim: make up for the difference in W_q.",
+        "and reshape back. Do the same with the rows of W_o. The kernel divides by √width and the "
+        "layer divided by √head_dim, so make up for the difference in W_q.",
     ),
     common_errors=(
-        "Padding at the end of the matrix: then all heads but the first own other columns.",
-        "Forgetting that the scale follows the size of a head.",
+        "You pad at the end of the matrix. Then all heads but the first own other columns.",
+        "You forget that the scale depends on the dimension of a head.",
     ),
     cases=cases,
     expected=expected,

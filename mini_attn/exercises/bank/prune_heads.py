@@ -9,10 +9,10 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Take heads out of a layer for good. The four matrices are as in exercise 1; `keep` is an array
-with the numbers of the heads that stay, in the order that they should have. Return the four
-smaller matrices `W_q, W_k, W_v, W_o`. A layer with them computes what the large one computes with
-the other heads left out of the sum.
+Remove heads from a layer for good. The four matrices are as in exercise 1; `keep` is an array with
+the indices of the heads that stay, in the order they should have. Return the four smaller matrices
+`W_q, W_k, W_v, W_o`. A layer with them should compute what the large one computes if you leave the
+other heads out of the sum.
 """
 STARTER = '''
 def prune_heads(W_q, W_k, W_v, W_o, n_heads, keep):
@@ -67,17 +67,17 @@ def _blocks(matrix: np.ndarray, n_heads: int, keep: np.ndarray, style: str) -> n
 
 
 STYLES = {
-    "removed": "These are the heads that should go: `keep` names the heads that stay.",
-    "sorted": "The heads stand in ascending order. Give them in the order of `keep`, in all four "
-    "matrices alike.",
-    "first": "These are the first heads. `keep` says which heads stay, not how many.",
-    "reversed": "The heads stand in reverse. Give them in the order of `keep`.",
-    "from 1": "Each head is the one before: heads are counted from 0.",
-    "last": "These are the last heads. `keep` says which heads stay, not how many.",
-    "dealt out": "These are single columns far apart. The columns of head h stand together: "
-    "h * head_dim to (h + 1) * head_dim.",
-    "dealt out, by head": "These are single columns far apart. The columns of head h stand "
-    "together: h * head_dim to (h + 1) * head_dim.",
+    "removed": "You kept the heads that should go. `keep` names the heads that stay.",
+    "sorted": "Your heads are in ascending order. Give them in the order of `keep`, in all four "
+    "matrices.",
+    "first": "You kept the first heads. `keep` says which heads stay, not how many.",
+    "reversed": "Your heads are in reverse. Give them in the order of `keep`.",
+    "from 1": "Each of your heads is the one before. Heads are counted from 0.",
+    "last": "You kept the last heads. `keep` says which heads stay, not how many.",
+    "dealt out": "You took single columns far apart. The columns of head h are next to each "
+    "other: h * head_dim to (h + 1) * head_dim.",
+    "dealt out, by head": "You took single columns far apart. The columns of head h are next to "
+    "each other: h * head_dim to (h + 1) * head_dim.",
 }
 
 
@@ -104,12 +104,12 @@ def slips(inputs: Inputs) -> Slips:
     columns = [n for n in sizes if n != "W_o"]
     for name, other in permutations(columns, 2):
         found.append(({name: right(inputs)[other]},
-            f"{name} holds columns of {other}. Each matrix keeps its own."))  # fmt: skip
+            f"Your {name} holds columns of {other}. Each matrix keeps its own."))  # fmt: skip
     larger = inputs["n_heads"] / len(inputs["keep"])
     for name, matrix in right(inputs).items():
         found.append(({name: matrix * larger},
-            f"{name} was scaled up to make up for the heads that went. The others' part of "
-            "the sum stays what it was: change nothing in it."))  # fmt: skip
+            f"You scaled {name} up to make up for the heads that went. The part of the others "
+            "in the sum stays the same, so don't change it."))  # fmt: skip
     return found
 
 
@@ -124,7 +124,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
 EXERCISE = Exercise(
     id="prune_heads",
     page="multihead",
-    title="Take heads out",
+    title="Remove heads",
     kind="write",
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=12,
@@ -145,8 +145,8 @@ EXERCISE = Exercise(
         "(h + 1) * head_dim for each h of keep, and index the columns, or the rows, with them.",
     ),
     common_errors=(
-        "Leaving W_o as it is: the rows of the heads that went have nothing to meet.",
-        "Setting a head's matrices to zero: the output is right, and nothing is saved.",
+        "You leave W_o unchanged, but the rows of the heads that went have nothing to meet.",
+        "You set a head's matrices to zero. The output is right, but you save nothing.",
     ),
     cases=cases,
     expected=expected,

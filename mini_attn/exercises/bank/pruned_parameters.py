@@ -11,7 +11,7 @@ from mini_attn.models import MODELS
 from mini_attn.questions import NumberQuestion, Remark, foreseen
 
 MODEL = MODELS["gpt2"]
-CHOICES = {  # all with heads of 64
+CHOICES = {  # all with heads of dimension 64
     "d": (640, 768, 896, 1024, 1152, 1280, 1600),
     "gone": (2, 3, 4, 5, 7),
 }
@@ -42,9 +42,9 @@ class Numbers(NamedTuple):
 def _text(n: Numbers) -> str:
     name = "GPT-2" if n.d == MODEL.d_model else "a model"
     return f"""
-With pencil and paper: an attention layer of {name} has `d_model` {n.d:,} and {n.heads} heads of 64.
-$W_q$, $W_k$, $W_v$ and $W_o$ are each followed by a bias. {in_words(n.gone).capitalize()} heads are
-pruned. How many parameters does the layer lose?
+With pencil and paper: an attention layer of {name} has `d_model` {n.d:,} and {n.heads} heads of
+dimension 64. $W_q$, $W_k$, $W_v$ and $W_o$ each have a bias. If you prune {in_words(n.gone)} heads,
+how many parameters does the layer lose?
 """
 
 
@@ -52,25 +52,25 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     d, width, right = n.d, n.width, n.right
     matrix = width * d
     return {
-        4 * matrix: "The biases are missing: each column of W_q, W_k and W_v that goes takes its "
-        "bias along.",
-        3 * matrix + 3 * width: "W_o is missing: a head's rows of it go too.",
-        3 * matrix: "W_o is missing, a head's rows of it go too, and so are the biases of the "
-        "columns.",
-        4 * matrix + 4 * width: "The bias after W_o does not belong to any head: it stays, with "
+        4 * matrix: "The biases are missing. Each column of W_q, W_k and W_v that goes takes its "
+        "bias with it.",
+        3 * matrix + 3 * width: "W_o is missing. A head's rows of it go too.",
+        3 * matrix: "W_o is missing, a head's rows of it go too. And the biases of the columns "
+        "are missing.",
+        4 * matrix + 4 * width: "The bias after W_o doesn't belong to any head. It stays, with "
         "d_model numbers.",
-        4 * matrix + 3 * width + d: "The bias after W_o does not belong to any head: it stays.",
-        3 * matrix + 2 * width: "One matrix is missing: W_q, W_k and W_v all lose columns.",
-        matrix + width: "That is one matrix of four: each holds a part of the heads that go.",
-        4 * (d**2 + d) - right: "That is what the layer keeps. How much does it lose?",
+        4 * matrix + 3 * width + d: "The bias after W_o doesn't belong to any head. It stays.",
+        3 * matrix + 2 * width: "One matrix is missing. W_q, W_k and W_v all lose columns.",
+        matrix + width: "That's one matrix of four. Each holds a part of the heads that go.",
+        4 * (d**2 + d) - right: "That's what the layer keeps. How much does it lose?",
         **dict.fromkeys(
             (4 * (d**2 - (d - width) ** 2) + k * width for k in (0, 3, 4)),
-            f"Only one side of each matrix shrinks: d_model stays {d}.",
+            f"You shrank both sides. Only one side of each matrix shrinks: d_model stays {d}.",
         ),
-        right // n.gone: f"That is one head; {n.gone} go.",
-        right // n.gone * (n.heads - n.gone): "That is what the heads weigh that stay.",
-        right * MODEL.n_layers: "That is all layers of the model; the question is about one.",
-        4 * d**2: "That is all four matrices, with all heads.",
+        right // n.gone: f"That's one head. {n.gone} go.",
+        right // n.gone * (n.heads - n.gone): "Those are the parameters of the heads that stay.",
+        right * MODEL.n_layers: "That's all layers of the model. The question is about one.",
+        4 * d**2: "That's all four matrices, with all heads.",
         4 * n.gone * MODEL.head_dim**2: "A head's part of a matrix has d_model rows, not head_dim.",
     }
 
@@ -81,10 +81,10 @@ def _number(n: Numbers) -> NumberQuestion:
         unit="parameters",
         mistakes=foreseen(_mistakes(n)),
         otherwise=(
-            Remark("Heads that go take parameters along: the number is above zero.", high=0),
+            Remark("Heads that go take parameters with them, so the number is above zero.", high=0),
             Remark(
-                "{value:,.6g} is {times_too_many}. Columns of three matrices with their biases, "
-                "and rows of the fourth."
+                "{value:,.6g} is {times_too_many}. Count columns of three matrices with their "
+                "biases, and rows of the fourth."
             ),
         ),
     )
@@ -109,12 +109,12 @@ def made(**numbers: Any) -> Exercise:
         hints=(
             "List what one head owns: in each of the four matrices, and in each of the "
             "four biases.",
-            f"Columns: 3 matrices × {n.gone} heads × 64 × {n.d}. Rows of W_o: as many again "
-            "as one of these. Biases: one number for each column that goes. Add.",
+            f"Columns: 3 matrices × {n.gone} heads × 64 × {n.d}. Rows of W_o: as many numbers as "
+            "in one of these matrices. Biases: one number for each column that goes. Add them up.",
         ),
         common_errors=(
-            "Forgetting that the rows of W_o go as well.",
-            "Counting the bias after W_o, which belongs to no head.",
+            "You forget that the rows of W_o go too.",
+            "You count the bias after W_o, which doesn't belong to any head.",
         ),
         draw=partial(drawn, made, CHOICES),
     )

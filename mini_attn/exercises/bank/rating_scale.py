@@ -17,11 +17,11 @@ EXERCISE = Exercise(
     text="""
 A shop rates its goods from 1 to 5 and shows each of them as often as a softmax of the ratings says.
 Then it moves to a scale from 10 to 50: every rating times ten, "the same information". From that
-day on it shows nearly always the same one.
+day on, it almost always shows the same one.
 
-Explain to the owner, in six to ten sentences, what happened. Say what would have happened if 10 had
-been *added* to every rating instead, propose a change of one line after which the unit no longer
-matters, and name one thing that your change costs.
+Explain to the owner, in six to ten sentences, what happened. Say what would have happened if the
+shop had *added* 10 to every rating instead. Then propose a one-line change after which the unit no
+longer matters, and name one thing that your change costs.
 """,
     rubric={
         (
@@ -32,17 +32,14 @@ matters, and name one thing that your change costs.
         "Proposes a division that takes the unit out, and names something that it costs.": 2,
     },
     hints=(
-        "What does a softmax keep of the scores, and what does it not see?",
+        "What does a softmax keep of the scores, and what doesn't it see?",
         (
-            "Write the ratio of two weights as a power of e, before and after. Then ask what to "
+            "Write the ratio of two weights as an exponential, before and after. Then ask what to "
             "divide by."
         ),
     ),
     common_errors=(
-        (
-            "Saying that large numbers overflow: here they do not, and the weights changed all "
-            "the same."
-        ),
-        "Dividing by the sum of the ratings, which brings their zero point into play.",
+        ("You say that large numbers overflow. Here they don't, and the weights changed anyway."),
+        "You divide by the sum of the ratings, which depends on their zero point.",
     ),
 )

@@ -14,8 +14,8 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write the softmax over the last axis of `scores`, an array of shape `(rows, n)`. Return an array
-of the same shape in which every row adds up to 1. Scores may be as large as 900 or as small as
-−700, and some may be minus infinity; a row that holds nothing else becomes zeros.
+of the same shape in which every row sums to 1. Scores may be as large as 900 or as small as −700,
+and some may be minus infinity. A row that holds nothing else becomes zeros.
 """
 STARTER = '''
 def soft_choice(scores):
@@ -79,16 +79,18 @@ def slips(inputs: Inputs) -> Slips:
         return [
             *with_pairs(partial(_weights, scores), MISTAKES),
             (np.exp(scores),
-             "The powers are not divided by their sum: the weights of a row add up to 1."),
+             "You didn't divide the exponentials by their sum. The weights of a row sum to 1."),
             (scores / np.where(sums == 0, 1, sums),
-             "The scores are divided by their sum, without the power of e: that fails for negative "
+             "You divided the scores by their sum, without the exponential. That fails for "
+             "negative "
              "scores, and a shift would change the weights."),
-            (hard, "The largest score takes all: a hard choice. A soft one gives each a share."),
+            (hard, "Your largest score takes everything, which is a hard choice. Give each a "
+             "share."),
             (hard / hard.sum(axis=1, keepdims=True),
-             "The largest score takes all: a hard choice. A soft one gives each a share."),
+             "Your largest score takes everything, which is a hard choice. Give each a share."),
             *((floor / (floor.sum(axis=1, keepdims=True) + least),
-               "Something small is added to the sum. Where all powers of a row are smaller still, "
-               "the row no longer adds up to 1.")
+               "You added something small to the sum. If all exponentials of a row are smaller "
+               "still, the row no longer sums to 1.")
               for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)),
             *_slips_of_range(scores),
         ]  # fmt: skip
@@ -114,44 +116,47 @@ def _slips_of_range(scores: np.ndarray) -> Slips:
     many = [
         (np.exp(scores), "e to the 900 is too large for a number. Subtract the largest score of "
          "each row first."),
-        (np.exp(scores - scores.max()), "One largest score is subtracted from all rows. In a row "
-         "far below it every power becomes 0: each row needs its own."),
-        (np.exp(scores - mean), "The mean of each row is subtracted. A score far above the mean "
-         "still overflows: subtract the largest."),
-        (np.exp(scores / np.where(sizes == 0, 1, sizes)), "The scores are divided by the largest. "
-         "That changes the weights; subtracting the largest does not."),
-        (np.exp(scores - least), "The smallest score of each row is subtracted, so that large ones "
-         "overflow: subtract the largest."),
-        *((np.exp(np.clip(scores, low, high)), "Scores beyond a limit are cut off and become "
-           "equal. Subtract the largest score of the row: that changes no weight.")
+        (np.exp(scores - scores.max()), "You subtracted one largest score from all rows. In a row "
+         "far below it, every exponential becomes 0, so each row needs its own."),
+        (np.exp(scores - mean), "You subtracted the mean of each row. A score far above the mean "
+         "still overflows. Subtract the largest."),
+        (np.exp(scores / np.where(sizes == 0, 1, sizes)), "You divided the scores by the largest. "
+         "That changes the weights. Subtracting the largest doesn't."),
+        (np.exp(scores - least), "You subtracted the smallest score of each row, so large ones "
+         "overflow. Subtract the largest."),
+        *((np.exp(np.clip(scores, low, high)), "You clip scores beyond a limit, so they become "
+           "equal. Subtract the largest score of the row, which doesn't change the weights.")
           for high in (50.0, 100.0, 500.0, 700.0) for low in (-high, -np.inf)),
     ]  # fmt: skip
     return [
         *((weights, idea) for powers, idea in many for weights in _shared(powers, scores)),
-        (np.where(none, np.nan, softmax), "A row of nothing but minus infinity becomes NaN: minus "
-         "infinity minus minus infinity is no number. Such a row should become zeros."),
-        (np.where(none, 0, ma.softmax(np.maximum(scores, -700.0))), "Minus infinity is taken for a "
-         "score of −700. Beside scores that are as small it gets a weight; it should get none."),
-        (np.where(some, 0, softmax), "A row becomes zeros as soon as it holds one minus infinity. "
+        (np.where(none, np.nan, softmax), "Your row of nothing but minus infinity becomes NaN: "
+         "minus "
+         "infinity minus minus infinity isn't a number. It should become zeros."),
+        (np.where(none, 0, ma.softmax(np.maximum(scores, -700.0))), "You took minus infinity for a "
+         "score of −700. Next to scores that small it gets a weight, but it should get none."),
+        (np.where(some, 0, softmax), "Your row becomes zeros as soon as it holds one minus "
+         "infinity. "
          "It should only if it holds nothing else."),
-        *((stable / (stable.sum(axis=1, keepdims=True) + more), "Something is added to the sum, so "
-           "that the rows no longer add up to 1.")
+        *((stable / (stable.sum(axis=1, keepdims=True) + more), "You added something to the sum, "
+        "so "
+           "the rows no longer sum to 1.")
           for more in (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)),
     ]  # fmt: skip
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"divided": False},
-     "The powers are not divided by their sum: the weights of a row add up to 1."),
+     "You didn't divide the exponentials by their sum. The weights of a row sum to 1."),
     ({"axis": 0},
-     "The columns add up to 1. Each row is a choice of its own: sum over the last axis."),
-    ({"axis": None}, "The whole array adds up to 1. Each row has a sum of its own: keep its axis."),
+     "Your columns sum to 1. Each row is its own choice, so sum over the last axis."),
+    ({"axis": None}, "Your whole array sums to 1. Each row has its own sum, so keep its axis."),
     ({"factor": -1.0},
-     "The smallest score gets the most: the sign in the exponent is reversed."),
-    ({"factor": float(np.log(2.0))}, "The base is e, not 2."),
+     "Your smallest score gets the most. The sign in the exponent is reversed."),
+    ({"factor": float(np.log(2.0))}, "Your base is 2. The base is e."),
     ({"empty": "shared"},
-     "A row of minus infinity alone has nothing to choose from. By the rule of this book its "
-     "weights are zeros."),
+     "A row of nothing but minus infinity has nothing to choose from. By the rule of this book, "
+     "its weights are zeros."),
 ]  # fmt: skip
 
 
@@ -164,7 +169,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Say what the rows add up to."""
     sums, wanted = (array.sum(axis=1) for array in (outputs["weights"], right(inputs)))
     if _close(sums, wanted):
-        return "The rows add up to 1, but the shares in them are wrong."
+        return "The rows add up to 1, but the weights in them are wrong."
     return f"The rows add up to {apart(wanted.tolist(), sums.tolist())[1][1:-1]}."
 
 
@@ -182,17 +187,17 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Adding the same number to all scores of a row changes no weight. Which number would make "
-        "it impossible that a power becomes too large?",
+        "Adding the same number to all scores of a row doesn't change the weights. What number "
+        "keeps every exponential from becoming too large?",
         "Subtract the largest score of each row, with keepdims=True, take the exponentials, and "
-        "divide by their sum. A row that is minus infinity throughout has no finite largest score: "
-        "subtract 0 there, and divide by 1 instead of by 0.",
+        "divide by their sum. A row of nothing but minus infinity has no finite largest score, so "
+        "subtract 0 there and divide by 1 instead of 0.",
     ),
     common_errors=(
-        "Taking powers of the scores as they are: e to the 900 is infinite, and infinity divided "
-        "by infinity is no number.",
-        "Forgetting keepdims, so that the sums of the rows are laid along the columns.",
-        "Minus infinity minus minus infinity, in a row without any finite score.",
+        "You take exponentials of the scores as they are. e to the 900 is infinite, and infinity "
+        "divided by infinity isn't a number.",
+        "You forget keepdims, so the sums of the rows run along the columns.",
+        "You compute minus infinity minus minus infinity, in a row without any finite score.",
     ),
     cases=cases,
     expected=expected,

@@ -1,4 +1,4 @@
-"""Find the bug: a soft lookup that shares out the wrong thing."""
+"""Find the bug: a soft lookup that normalizes over the wrong axis."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 TEXT = """
 This soft lookup takes `queries` of shape `(q_len, size)`, `keys` of shape `(kv_len, size)` and
 `values` of shape `(kv_len, width)`, and returns one mixture of the values for each query. It was
-tested with one query and one key. Find out what is wrong with more of them, and repair it.
+tested with one query and one key. Find out what's wrong with more of them, and repair it.
 """
 STARTER = '''
 def soft_lookup(queries, keys, values):
@@ -96,55 +96,55 @@ def slips(inputs: Inputs) -> Slips:
     return [
         *with_pairs(partial(_mixed, inputs), [*MISTAKES, ({"scale": q.shape[1] ** -0.5}, _SCALED)]),
         (powers / powers.sum(axis=1, keepdims=True) @ v,
-         "The largest score is no longer subtracted, and large scores overflow. The function did "
-         "so; only the axis was wrong."),
+         "You no longer subtract the largest score, so large scores overflow. The function did "
+         "subtract it; only the axis was wrong."),
         *((weights @ v,
-           "All weights together add up to 1. Each query has a whole of its own to share out.")
+           "All your weights together sum to 1. The weights of each query should sum to 1.")
           for weights in (powers / powers.sum(), stable / stable.sum())),
-        *((weights @ v, "The powers are used as weights. They have to add up to 1.")
+        *((weights @ v, "You used the exponentials as weights. Weights have to sum to 1.")
           for weights in (powers, stable, np.exp(scores - scores.max(axis=1, keepdims=True)))),
         (alike(mixed[:1]),
-         "All queries get the mixture of the first one. Each has scores of its own."),
-        (scores @ v, "The scores are used as weights: the softmax is missing."),
+         "All your queries get the mixture of the first one. Each has its own scores."),
+        (scores @ v, "You used the scores as weights. The softmax is missing."),
         (scores / scores.sum(axis=1, keepdims=True) @ v,
-         "The scores are divided by their sum, without the power of e."),
+         "You divided the scores by their sum, without the exponential."),
         (v[scores.argmax(axis=1)],
-         "Each query takes one value whole: that is the hard lookup. A soft one mixes them."),
-        (alike(v.mean(axis=0)), "Every key gets the same weight: the scores have no effect."),
-        (mixed * len(k), "The weights of a query add up to the number of keys instead of to 1."),
-        (mixed / len(k), "The weights of a query add up to 1 over the number of keys, not to 1."),
+         "Each query takes a single value, which is the hard lookup. A soft one mixes them."),
+        (alike(v.mean(axis=0)), "Every key gets the same weight, so your scores have no effect."),
+        (mixed * len(k), "A query's weights sum to the number of keys. They should sum to 1."),
+        (mixed / len(k), "A query's weights sum to 1 over the number of keys. They should sum to "
+         "1."),
         (alike(_mixed({**inputs, "queries": q.mean(axis=0, keepdims=True)})),
-         "The queries are averaged before the lookup. Each has scores of its own."),
+         "You averaged the queries before the lookup. Each has its own scores."),
         (alike(mixed.mean(axis=0)),
-         "All queries get the same mixture, their mean. Each has its own."),
+         "All your queries get the same mixture, their mean. Each has its own."),
     ]  # fmt: skip
 
 
 _SCALED = (
-    "The scores are divided by the root of the key's size. That comes with the next chapter; here "
-    "the dot products are used as they are."
+    "You divided the scores by the root of the key's dimension. That comes in the next chapter. "
+    "Here, use the dot products as they are."
 )
 _COSINES = (
-    "The vectors are divided by their lengths: that makes cosines. Here the dot products are used "
-    "as they are."
+    "You divided by the vectors' lengths, which makes cosines. Here, use the dot products as they "
+    "are."
 )
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"top": 0, "total": 0},
-     "The weights of each key add up to 1 over the queries: the softmax runs over axis 0. Each "
-     "query makes a choice among the keys, so its own row adds up to 1."),
+     "Your weights of each key sum to 1 over the queries, because the softmax runs over axis 0. "
+     "Each query chooses among the keys, so its own row should sum to 1."),
     ({"top": 0},
-     "The sum is taken over the keys, as it should, and the largest score still over the queries: "
-     "then another number is subtracted for each key, and the weights change."),
+     "Your sum runs over the keys, as it should, but the largest score still over the queries. "
+     "So you subtract another number for each key, and the weights change."),
     ({"total": 0},
-     "The largest score is taken over the keys, as it should, and the sum still over the queries: "
-     "so the weights of a query do not add up to 1."),
-    ({"scale": -1.0}, "The least similar key gets the most weight: the sign is reversed."),
-    ({"scale": float(np.log(2.0))}, "The base of the powers is e, not 2."),
+     "Your largest score runs over the keys, as it should, but the sum still over the queries. "
+     "So a query's weights don't sum to 1."),
+    ({"scale": -1.0}, "Your least similar key gets the most weight. The sign is reversed."),
+    ({"scale": float(np.log(2.0))}, "You took powers of 2. The base of the exponentials is e."),
     ({"by": "keys of length 1"}, _COSINES),
     ({"by": "cosines"}, _COSINES),
     ({"by": "distances"},
-     "Distances are compared here. The scores are dot products, in which a long key counts for "
-     "more."),
+     "You compare distances. The scores are dot products, in which a long key counts for more."),
 ]  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def right(inputs: Inputs) -> np.ndarray:
 EXERCISE = Exercise(
     id="soft_lookup",
     page="start",
-    title="The lookup that shared out the wrong thing",
+    title="The lookup with the wrong sum",
     kind="bug",
     groups={"edges": 3},
     minutes=10,
@@ -169,12 +169,12 @@ EXERCISE = Exercise(
     hints=(
         "Print the weights and add them up, along each of the two axes. Which sums are 1, and "
         "which should be?",
-        "A query chooses among keys. So in the table of scores, with a row for each query, every "
-        "row has to add up to 1: both the largest score and the sum are taken along the last axis.",
+        "A query chooses among keys. So with a row for each query, every row of weights has to sum "
+        "to 1. Take both the largest score and the sum along the last axis.",
     ),
     common_errors=(
-        "Testing with one query and one key, or with a square table: the shapes fit either way.",
-        "Changing the axis of the sum and leaving that of the largest score.",
+        "You test with one query and one key, or a square array. The shapes fit either way.",
+        "You change the axis of the sum, but not the axis of the largest score.",
     ),
     cases=cases,
     expected=expected,

@@ -1,4 +1,4 @@
-"""Write a search: the temperature at which the largest score gets a wanted share."""
+"""Write a search: the temperature at which the largest score gets a given weight."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-It can be easier to say which share the best token should get than which temperature that takes.
-`scores` is `(rows, n)`, and in each row one score is larger than the others. For each row find
+It can be easier to say how much weight the best token should get than what temperature that takes.
+`scores` is `(rows, n)`, and in each row one score is larger than the others. For each row, find
 the temperature at which the softmax gives this score the weight `share`, `(rows,)`, where each
-share lies between 1/n and 1. Return the temperatures, `(rows,)`, to at least six digits.
+share is between 1/n and 1. Return the temperatures, `(rows,)`, to at least six digits.
 """
 STARTER = '''
 def temperature_for(scores, share):
@@ -78,31 +78,32 @@ def slips(inputs: Inputs) -> Slips:
     with np.errstate(all="ignore"):
         return [
             (1 / temperature,
-             "That is one over the temperature: scores are divided by it, not multiplied."),
-            (temperature * np.log(2.0), "The base of the powers is e, not 2."),
+             "That's one over the temperature. Scores are divided by it, not multiplied."),
+            (temperature * np.log(2.0), "You took powers of 2. The base is e, not 2."),
             (np.full_like(temperature, temperature[0]),
-             "All rows get the temperature of the first. Each has its own."),
+             "All your rows get the temperature of the first. Each has its own."),
             (gaps[:, 1] / odds,
-             "Only the two largest scores of a row are looked at. All others take a share too."),
+             "You only look at the two largest scores of a row. All others get weight too."),
             (gaps[:, 1:].mean(axis=1) / (odds + np.log(n - 1.0)),
-             "All scores but the largest are taken for equal, at their mean. Those near the "
-             "largest take more than those far below."),
-            (at_one / share, "The weight at temperature 1 is scaled in proportion. A weight is not "
+             "You took all scores but the largest for equal, at their mean. Those close to the "
+             "largest get more weight than those far below."),
+            (at_one / share, "You scaled the weight at temperature 1 in proportion. A weight isn't "
              "inversely proportional to the temperature."),
-            (share / at_one, "The weight at temperature 1 is scaled in proportion. A weight is not "
+            (share / at_one, "You scaled the weight at temperature 1 in proportion. A weight isn't "
              "proportional to the temperature."),
-            *((np.round(temperature, digits), "The idea is right, the answer is too coarse. Halve "
-               "the interval in which the temperature lies, again and again.")
+            *((np.round(temperature, digits), "Your idea is right, but the answer is too coarse. "
+            "Keep "
+               "halving the interval that holds the temperature.")
               for digits in (1, 2, 3, 4)),
-            *((power, "The search finds another power of the temperature. Scores are divided by "
-               "the temperature itself.") for power in (temperature**0.5, temperature**2)),
-            (np.log(temperature), "That is the logarithm of the temperature."),
-            (inputs["scores"].max(axis=1) / odds, "A single other score of 0 is assumed. What "
-             "counts is how far each score lies below the largest."),
-            (-1 / np.log(share), "That depends on the share alone. The scores count too."),
+            *((power, "You found another power of the temperature. Scores are divided by the "
+               "temperature itself.") for power in (temperature**0.5, temperature**2)),
+            (np.log(temperature), "That's the logarithm of the temperature."),
+            (inputs["scores"].max(axis=1) / odds, "You assumed a single other score of 0. What "
+             "counts is how far each score is below the largest."),
+            (-1 / np.log(share), "Your answer depends only on the share. The scores count too."),
             ((gaps[:, 1:].sum(axis=1) / n) / (odds + np.log(n - 1.0)),
-             "The distance of the largest score from the mean of all is used, as if the others "
-             "were equal. Those near the largest take more than those far below."),
+             "You used the distance of the largest score from the mean of all, as if the others "
+             "were equal. Those close to the largest get more weight than those far below."),
         ]  # fmt: skip
 
 
@@ -113,23 +114,23 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
         return "A temperature is larger than 0."
     weights = np.sort(ma.softmax(inputs["scores"] / found[:, None]), axis=1)
     if np.allclose(found, wanted, rtol=0.02):
-        return "Near, but not to six digits. Halve the interval in which it lies more often."
+        return "Close, but not to six digits. Halve the interval more often."
     if np.allclose(weights[:, -1], 1 - share, rtol=1e-4):
-        return "At these temperatures the others get the share, all together."
+        return "At your temperatures, it's all the others together that get the share."
     if weights.shape[1] > 2 and np.allclose(weights[:, 0], share, rtol=1e-4):
-        return "At these temperatures the smallest score gets the share."
+        return "At your temperatures, the smallest score gets the share."
     if (np.abs(np.log(found / wanted)) > np.log(100)).any():
         return (
             "Some temperature is more than a hundred times too small or too large. The weight of "
             "the largest score falls as the temperature rises."
         )
-    return "At these temperatures the largest score of some row does not get its share."
+    return "At your temperatures, the largest score of some row doesn't get its share."
 
 
 EXERCISE = Exercise(
     id="temperature_for",
     page="start",
-    title="How warm for this share?",
+    title="What temperature for this weight?",
     kind="write",
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
@@ -140,17 +141,17 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "There is no formula for it. But does the weight of the largest score rise or fall when "
+        "There's no formula for it. But does the weight of the largest score rise or fall when "
         "the temperature rises?",
         "It falls, all the way from 1 to 1/n. Take a low and a high temperature with the answer "
-        "between them, look at the one in the middle, and keep the half that holds the answer; 60 "
-        "halvings are plenty. Temperatures can be very small or very large: begin with the spread "
-        "of the scores, and widen until the answer lies between.",
+        "between them, try the one in the middle, and keep the half that holds the answer. 60 "
+        "halvings are plenty. Temperatures can be very small or very large, so start at the "
+        "standard deviation of the scores and widen until the answer is in between.",
     ),
     common_errors=(
-        "Turning the comparison round, so that the search runs away from the answer.",
-        "Searching between fixed ends: scores of 200 need temperatures of hundreds.",
-        "A grid of temperatures: it is never fine enough for six digits.",
+        "You turn the comparison around, so the search runs away from the answer.",
+        "You search between fixed ends. Scores of 200 need temperatures of hundreds.",
+        "You try a grid of temperatures, which is never fine enough for six digits.",
     ),
     cases=cases,
     expected=expected,

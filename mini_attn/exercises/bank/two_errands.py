@@ -1,4 +1,4 @@
-"""Open: what one wide head cannot fetch."""
+"""Open: what one wide head can't bring."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mini_attn.exercises.spec import Exercise
 EXERCISE = Exercise(
     id="two_errands",
     page="multihead",
-    title="What one wide head cannot bring",
+    title="What one wide head can't bring",
     kind="open",
     minutes=15,
     difficulty=3,
@@ -16,32 +16,32 @@ EXERCISE = Exercise(
     section="One head, one average",
     text="""
 Invent a small case of three or four tokens in which two heads bring the last token something that
-one head of twice the width cannot bring, if it has to work whatever numbers the tokens hold. Sketch
-it: which token each head looks at, what it takes from there, and what arrives.
+one head of twice the width can't bring. It has to work for any numbers in the tokens. Sketch it:
+which token each head looks at, what it takes from there, and what arrives.
 
 Then say in three to five sentences what the single head gives the token instead, and why a wider
-head does not help.
+head doesn't help.
 """,
     rubric={
         "Gives a case with its tokens, the weights of both heads, and what each of them moves.": 2,
         "Says what a single head can bring in this case, whatever its width, and why no more.": 2,
-        "Says what it adds that the second head has projections of its own.": 1,
+        "Says what the second head's own projections add.": 1,
     },
     hints=(
         (
-            "Give the two heads keys that lie far apart in the sentence, and let each take "
-            "another property from there."
+            "Let the two heads look at tokens far apart in the sentence, and let each take another "
+            "property from there."
         ),
         (
-            "A single head can look at both tokens at once, half and half. Which unwanted thing "
+            "A single head can look at both tokens at once, half and half. What unwanted thing "
             "comes with that?"
         ),
     ),
     common_errors=(
-        "A case in which both heads look at the same token: one wide head can do that.",
+        "Both of your heads look at the same token. One wide head can do that.",
         (
-            "Saying that one head cannot look at two tokens. It can; but it takes the same "
-            "things from both."
+            "You say that one head can't look at two tokens. It can, but it takes the same things "
+            "from both."
         ),
     ),
 )
