@@ -1,24 +1,24 @@
 """Bound the gain before you pay for it."""
 
 MODEL = """
-Before we pay for it, let us bound what it can bring. A decode step reads the weights once, about 15
-GB (the embedding table is only looked up), and the cache of all chats: 131,072 bytes a token, times
-2,000 tokens, times 16 chats, about 4.2 GB. So the cache is a fifth of what a step reads. If it cost
-nothing at all, a step would be a fifth shorter. A latent of 512 numbers and a rotary key of 64
-would bring it to about 1.2 GB, and a step to 84 % of today's bytes: a gain of some 16 % at the very
+Before we pay for it, let's bound what it can bring. A decode step reads the weights once, about 15
+GB (the embedding table is only looked up), and the cache of all chats: 131,072 bytes per token,
+times 2,000 tokens, times 16 chats, about 4.2 GB. So the cache is a fifth of what a step reads. If
+it cost nothing at all, a step would be a fifth shorter. A latent of 512 values and a RoPE key of 64
+would shrink it to about 1.2 GB, and a step to 84% of today's bytes: a gain of some 16% at the very
 best.
 
-The price is high. Our keys and values have to be put through a latent that the model was not
-trained with; that means training, and then checking everything that works today. We need other
-kernels, and on several devices the latent has to be held by each of them.
+The price: our keys and values have to go through a latent that the model wasn't trained with. The
+published conversions need 1% of the training data or less, but we don't have that data, and we'd
+have to check everything that works today. We need other kernels, and on several devices each of
+them has to hold the latent.
 
-I recommend to leave the attention alone. Weights in 8 bits are the work of a week and take away
-more than 7 of the 19 GB, and a cache in 8 bits takes another 2.
+I recommend that we leave the attention alone. Weights in 8 bits are the work of a week and remove
+more than 7 of the 19 GB, and a cache in 8 bits removes another 2.
 
 The strongest argument against me: chats grow. At 16,000 tokens, or with 128 users, the cache is two
-thirds of what a step reads, and then latent attention saves nearly half of it. If that is where we
-will be in a year, the three months are well spent, and should start with a new model, not with a
-conversion.
+thirds of what a step reads, and then latent attention saves nearly half of it. If that's where
+we'll be in a year, the three months are well spent.
 """
 
 SAMPLES = [

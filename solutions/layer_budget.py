@@ -113,7 +113,7 @@ WRONG = [
     ("a list", lambda **given: layer_budget(**given).tolist(), "type", "NumPy array"),
     ("infinite", _without(np.inf), "finite", "−1"),
     ("one kind", _one_kind, "by hand", "its own"),
-    ("no budget", _free, "by hand", "no part"),
+    ("no budget", _free, "by hand", "ignored the bytes"),
     ("equal parts", _apart, "by hand", "same part"),
     ("greedy", _greedy, "random", "whole choices"),
     ("given up", _given_up, "by hand", "more than is needed"),
@@ -124,5 +124,5 @@ WRONG = [
     ("the mean", _mean, "by hand", "mean over the layers"),
     ("the smallest caches", _smallest, "by hand", "room for better"),
     ("half", lambda **given: np.where(layer_budget(**given) < 0, -1.0, 0.3 * layer_budget(**given)),
-     "by hand", "least sum"),
+     "by hand", "smallest sum"),
 ]  # fmt: skip

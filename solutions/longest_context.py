@@ -6,14 +6,14 @@ REFERENCE = left // one_token
 
 WRONG = [
     ("starter", ..., "attempted", "three dots"),
-    ("weights forgotten", 33908, "by hand", "weights take their place"),
+    ("weights forgotten", 33908, "by hand", "left out the weights"),
     ("weights not in bytes", 30415, "by hand", "2 bytes"),
     ("one sequence", 1723090, "by hand", "one sequence"),
     ("keys and values", 13461, "by hand", "no factor 2"),
-    ("latent alone", 30288, "by hand", "rotated key is kept"),
+    ("latent alone", 30288, "by hand", "is kept as well"),
     ("one layer", 861545, "by hand", "one layer"),
     ("a rope key for each head", 6057, "by hand", "one for all heads"),
-    ("grouped heads", 7572, "by hand", "one latent and one rotated key"),
+    ("grouped heads", 7572, "by hand", "one latent and one RoPE key"),
     ("GiB", 29423, "by hand", "80 GiB"),
     ("one byte a number", 53846, "by hand", "2 bytes"),
     ("rounded up", 26924, "by hand", "does not fit"),

@@ -1,4 +1,4 @@
-"""Equal bytes: what the trained family loses for each byte of cache that it does without."""
+"""Equal bytes: what the trained family loses with each byte of cache that it saves."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ __all__ = ["EqualBytes"]
 
 
 class EqualBytes(LivingWidget):
-    """Loss above the floor, copying and recall against the bytes of the cache, as measured.
+    """Loss above the entropy, copying and recall against the bytes of the cache, as measured.
 
     Parameters
     ----------
     measure : {"excess", "copying", "near", "far"}
-        Loss above the floor, loss in copying, or recall of who has what over less than 64 words
-        and over more.
+        Loss above the entropy of the language, loss in copying, or recall of who has what, less
+        than 64 words later or after more.
     group : {"caches", "windows", "positions"}
-        Which members are shown beside the reader's variant.
+        Which members are shown next to the reader's variant.
     size : {"2x64", "3x96"}
         Layers and width of the members. The shipped ones have two layers of width 64.
     member : str
@@ -24,11 +24,11 @@ class EqualBytes(LivingWidget):
     k_bits, v_bits : {32, 16, 8, 4, 3, 2}
         Bits of its keys and of its values.
     key_axis : {"channel", "token"}
-        What the scales of its keys stand for.
+        Which values of its keys share a scale.
     window : {0, 32, 64, 128}
         Last tokens that it keeps at inference; 0 keeps all.
     sink_tokens : {0, 1, 4}
-        First tokens that a window keeps besides.
+        First tokens that a window keeps as well.
 
     Raises
     ------
@@ -43,6 +43,6 @@ class EqualBytes(LivingWidget):
 
     _widget = "equal_bytes"
     caption = (
-        "What the members of the trained family lose on held-out stories, against the bytes of "
-        "their cache: keys and values in float32, in bfloat16 and in 8 to 2 bits."
+        "Loss of the small trained models on held-out stories against the bytes of their cache: "
+        "keys and values in float32, in bfloat16 and in 8 to 2 bits."
     )

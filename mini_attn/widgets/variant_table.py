@@ -35,6 +35,6 @@ class VariantTable(LivingWidget):
     _widget = "variant_table"
     caption = (
         "Seven kinds of attention at the shape of Llama-3-8B, 16 sequences of 8,192 tokens on one "
-        "H100: the cache, the FLOPs of attention, the bound of a decode step, and the sequences "
-        "that fit."
+        "H100: the cache, the attention FLOPs, the bound of a decode step, and the sequences that "
+        "fit. A row whose cache doesn't fit is crossed and can't be the best."
     )

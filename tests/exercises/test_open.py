@@ -99,7 +99,7 @@ def test_numbers_of_the_model_answers_come_from_the_package() -> None:
     a_token = 2 * 2 * llama.n_layers * llama.n_kv_heads * llama.head_dim
     cache = 16 * 2_000 * a_token / 1e9
     text = " ".join(import_module("solutions.because_others_do").MODEL.split())
-    assert f"{a_token:,} bytes a token" in text
+    assert f"{a_token:,} bytes per token" in text
     assert f"{cache:.1f} GB" in text
     assert 0.19 < cache / (16 + cache) < 0.22  # a fifth
     latent = 16 * 2_000 * 2 * llama.n_layers * (512 + 64) / 1e9

@@ -31,7 +31,7 @@ def shown(measure: str, point: dict[str, Any]) -> set[str]:
     around = (mean * (1 - 1e-9), mean * (1 + 1e-9))
     if measure in ("excess", "copying"):
         return {f"{near:.3f}" for near in around}
-    return {f"{100 * near:.1f} %" for near in around}
+    return {f"{100 * near:.1f}%" for near in around}
 
 
 def computed(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -70,7 +70,7 @@ def test_the_best_of_as_few_bytes_is_named() -> None:
         ]
         best = min((sign * p[key][0] for p in rivals), default=None)
         if best is None:
-            assert "Nothing else shown takes as few" in got["sentence"]
+            assert "Nothing else shown takes so few" in got["sentence"]
             continue
         said = got["sentence"].split("the best is ")[1]
         assert any(word in said for word in shown(key, {key: [sign * best, None]}))
@@ -79,10 +79,10 @@ def test_the_best_of_as_few_bytes_is_named() -> None:
 @pytest.mark.parametrize(
     ("state", "reason"),
     [
-        ({"k_bits": 16, "v_bits": 4}, "both numbers of one type, or both codes"),
-        ({"k_bits": 4, "v_bits": 4, "window": 32}, "no window was combined"),
-        ({"k_bits": 32, "v_bits": 32, "window": 32}, "windows at inference were tried"),
-        ({"k_bits": 8, "v_bits": 8, "key_axis": "token"}, "keys by token were tried"),
+        ({"k_bits": 16, "v_bits": 4}, "both floats of one type, or both rounded"),
+        ({"k_bits": 4, "v_bits": 4, "window": 32}, "didn't combine it with a window"),
+        ({"k_bits": 32, "v_bits": 32, "window": 32}, "we tried windows at inference"),
+        ({"k_bits": 8, "v_bits": 8, "key_axis": "token"}, "we tried keys by token"),
         ({"k_bits": 8, "v_bits": 2}, "these two widths"),
     ],
 )

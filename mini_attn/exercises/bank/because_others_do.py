@@ -15,11 +15,11 @@ EXERCISE = Exercise(
     assessed=False,
     section="A way to decide",
     text="""
-A start-up serves a model with the shape of Llama 3 8B (grouped attention with 8 heads of keys and
-values, bfloat16) to 16 users at once; their chats have about 2,000 tokens. "DeepSeek uses latent
+A start-up serves a model with the shape of Llama-3-8B (grouped attention with 8 key/value heads,
+bfloat16) to 16 users at once. Their chats have about 2,000 tokens. "DeepSeek uses latent
 attention, so should we," says the founder, and plans three months for a conversion.
 
-Write the short note that you would send. Bound first what a decode step could gain, with your
+Write the short note that you would send. First bound what a decode step could gain, with your own
 numbers. Then weigh it against the price, recommend something, and give the strongest argument
 against your own recommendation.
 """,
@@ -27,12 +27,12 @@ against your own recommendation.
         "Estimates the share of the cache in the bytes of a step, from numbers.": 2,
         "Derives the best possible gain from it, and calls it a bound.": 1,
         "Weighs the price, and recommends something.": 1,
-        "Gives a strong argument against the own recommendation, or says where it turns round.": 1,
+        "Gives a strong argument against it, or says where the recommendation changes.": 1,
     },
     hints=(
         (
-            "Bytes of the weights: once a step. Bytes of the cache: tokens times sequences "
-            "times the bytes of a token."
+            "A step reads the weights once. It reads the cache of every sequence: tokens times "
+            "sequences times the bytes of a token."
         ),
         (
             "If the cache cost nothing at all, how long would a step take? No variant can do "
@@ -40,7 +40,7 @@ against your own recommendation.
         ),
     ),
     common_errors=(
-        "Comparing bytes for each token of two variants, without the weights.",
-        "Recommending for all times: longer chats change the answer.",
+        "Comparing bytes per token of two variants, without the weights.",
+        "Recommending for good. Longer chats change the answer.",
     ),
 )

@@ -11,10 +11,10 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Compute the column *cache* for any number of layouts at once. `numbers` is an integer array: how
-many numbers a token leaves in one layer, keys and values together. `windows` is an integer array
-of the same shape: how many tokens a layer keeps at most, 0 where it keeps all. Return the bytes
-of the caches of all layers and sequences, whole numbers in an array of the same shape.
+Compute the column *cache* for any number of layouts at once. The integer array `numbers` says how
+many values a token leaves in one layer, keys and values together. The integer array `windows`, of
+the same shape, says how many tokens a layer keeps at most, or 0 where it keeps all. Return the
+bytes of the caches of all layers and sequences, as integers in an array of the same shape.
 """
 STARTER = '''
 def cache_table(numbers, windows, n_layers, context, batch, dtype_bytes):
@@ -53,7 +53,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """A whole number for each layout."""
+    """An integer for each layout."""
     return {"total": (inputs["numbers"].shape, "i")}
 
 
@@ -84,30 +84,31 @@ def slips(inputs: Inputs) -> Slips:
     context = inputs["context"]
     parts: list[tuple[dict[str, Any], str]] = [
         ({"kept": np.full(windows.shape, context)},
-         "The windows have no effect: a layer with a window keeps that many tokens at most."),
+         "Your windows have no effect. A layer with a window keeps that many tokens at most."),
         ({"kept": np.where(windows > 0, windows, context)},
-         f"A window keeps no tokens that are not there: with {context} tokens it holds at most "
-         "that many."),
+         f"You fill every window, even with tokens that are not there. With {context} tokens it "
+         "holds at most that many."),
         ({"kept": np.minimum(windows, context)},
-         "A window of 0 means that there is none: such a layer keeps all tokens."),
+         "You let a window of 0 keep nothing. It means that there is none, so the layer keeps all "
+         "tokens."),
         ({"times": 2},
-         "A factor 2 too many: `numbers` counts all that a token leaves in a layer, keys and "
-         "values together."),
-        *(({name: 1}, f"The factor {name} = {inputs[name]} is missing.") for name in FACTORS),
+         "You have a factor 2 too many. `numbers` already counts keys and values together."),
+        *(({name: 1}, f"You left out a factor: {name} = {inputs[name]} is missing.")
+          for name in FACTORS),
         ({"kept": np.ones_like(windows)},
-         "That is one token: each of the tokens that are kept leaves its numbers."),
-        ({"times": 8}, "Those are bits: dtype_bytes counts bytes."),
+         "You counted one token. Each token that is kept leaves its values."),
+        ({"times": 8}, "Those are bits, but dtype_bytes counts bytes."),
         ({"kept": np.where(windows > 0, np.maximum(windows, context), context)},
-         "The larger of window and context is taken. A layer keeps the smaller of the two."),
+         "You took the larger of window and context. A layer keeps the smaller of the two."),
         ({"kept": np.where(windows > 0, np.maximum(context - windows, 0), context)},
-         "Those are the tokens outside the window. The ones inside are kept."),
+         "You counted the tokens outside the window. The ones inside are kept."),
         ({"kept": np.minimum(windows, context) if windows.any() else context + 0 * windows},
-         "Once any layout has a window, those with 0 keep nothing. Each layout stands alone: 0 "
-         "means that it keeps all its tokens."),
+         "Once any layout has a window, yours with 0 keep nothing. Each layout stands alone, and "
+         "0 means that it keeps all its tokens."),
     ]  # fmt: skip
     return [
         (right(inputs).astype(np.int32),
-         "The product is too large for 32 bits and wrapped round: use 64-bit whole numbers."),
+         "Your product is too large for 32 bits and wrapped around. Use 64-bit integers."),
         *with_pairs(partial(_total, inputs), parts),
     ]  # fmt: skip
 
@@ -115,7 +116,7 @@ def slips(inputs: Inputs) -> Slips:
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """Say whether a number has overflowed."""
     if (outputs["total"] < 0).any():
-        return "The product is too large for 32 bits and wrapped round: use 64-bit whole numbers."
+        return "Your product is too large for 32 bits and wrapped around. Use 64-bit integers."
     return None
 
 
@@ -137,15 +138,15 @@ EXERCISE = Exercise(
     ),
     starter=STARTER,
     hints=(
-        "Every layout obeys one formula. What differs is how many numbers a token leaves, and how "
+        "Every layout obeys one formula. They differ in how many values a token leaves, and how "
         "many tokens are kept.",
         "Tokens kept: the context, or the smaller of window and context where the window is not 0. "
-        "Times numbers, layers, sequences and bytes, in 64-bit whole numbers.",
+        "Multiply by values, layers, sequences and bytes, in 64-bit integers.",
     ),
     common_errors=(
         "Letting a window keep more tokens than there are.",
         "Reading a window of 0 as a cache that keeps nothing.",
-        "Another factor 2 for keys and values.",
+        "Counting keys and values twice.",
     ),
     cases=cases,
     expected=expected,

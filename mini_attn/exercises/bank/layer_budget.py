@@ -8,16 +8,16 @@ from mini_attn.exercises.comparing import close
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-Each layer of a model may keep its cache in its own way: all of it, in 4 bits, the last tokens only.
-`n_bytes` `(n_layers, n_kinds)` holds what each kind of cache takes in each layer, whole numbers,
-and `loss` `(n_layers, n_kinds)` what the model loses if this layer has it. Losses of the layers add
-up. For each entry of `budgets` `(n,)`, the bytes that there are for all layers together, return the
-least loss that can be reached, an array `(n,)`; −1 where nothing fits. A model has at most 6 layers
-and 3 kinds.
+Each layer of a model can keep its cache in its own way: all of it, in 4 bits, or only the last
+tokens. The integers `n_bytes` `(n_layers, n_kinds)` say how much each kind of cache takes in each
+layer, and `loss` `(n_layers, n_kinds)` what the model loses if the layer uses it. The losses of the
+layers add up. Each entry of `budgets` `(n,)` is a number of bytes for all layers together. Return
+the smallest loss that fits into each, as an array `(n,)`, and −1 where nothing fits. A model has at
+most 6 layers and 3 kinds.
 """
 STARTER = '''
 def layer_budget(n_bytes, loss, budgets):
-    """The least loss within each budget (n,), -1 where nothing fits."""
+    """Smallest loss within each budget (n,), -1 where nothing fits."""
     raise NotImplementedError
 '''
 
@@ -145,37 +145,39 @@ def slips(inputs: Inputs) -> Slips:
     fits = sizes <= budgets[:, None]
     fullest = np.where(fits, sizes, -1).max(axis=1)
     widest = np.array([losses[sizes == size].min(initial=np.inf) for size in fullest])
-    greedy = "Taking the best exchange of one layer after the other can spend bytes that two "
+    greedy = "You took the best exchange, one layer at a time. That can spend bytes that two "
     largest = np.max(np.stack(np.meshgrid(*loss, indexing="ij")), axis=0).ravel()
     return [
         (_least(n_bytes.sum(axis=0), loss.sum(axis=0), budgets),
-         "All layers get one and the same kind. Each may have its own."),
+         "You gave all layers the same kind. Each can have its own."),
         (np.full(budgets.shape, loss.min(axis=1).sum()),
-         "The bytes play no part: each layer has the kind with the least loss, whatever it takes."),
-        (_apart(inputs), "Each layer gets the same part of the budget. One may leave its bytes to "
+         "You ignored the bytes. Each layer has the kind with the smallest loss, whatever it "
+         "takes."),
+        (_apart(inputs), "You gave each layer the same part of the budget. One can leave bytes to "
          "another."),
         *((_exchanged(inputs, go_on=on, each_byte=byte), greedy + "others would use better. "
            "Compare whole choices, over all layers.")
           for on in (True, False) for byte in (True, False)),
-        *((_given_up(inputs, each_byte=byte), "Giving up the cheapest thing first, one layer after "
-           "the other, can give up more than is needed. Compare whole choices, over all layers.")
+        *((_given_up(inputs, each_byte=byte), "You gave up the cheapest thing first, one layer at "
+          "a time. That can give up more than is needed. Compare whole choices, over all layers.")
           for byte in (True, False)),
-        (_least(sizes, losses, budgets - 1), "A choice that takes exactly the budget fits."),
-        (_least(sizes, losses, budgets, 0.0), "Where nothing fits the answer is −1: a loss of 0 "
+        (_least(sizes, losses, budgets - 1), "You rejected a choice that takes exactly the "
+         "budget. It fits."),
+        (_least(sizes, losses, budgets, 0.0), "Where nothing fits, the answer is −1. A loss of 0 "
          "is the best there is."),
-        *((_least(sizes, losses, budgets, none), "Where nothing fits the answer is −1.")
+        *((_least(sizes, losses, budgets, none), "Where nothing fits, the answer is −1.")
           for none in (np.inf, np.nan)),
-        (np.where(np.isinf(widest) | (fullest < 0), -1.0, widest), "The choice that fills the "
-         "budget best is taken. Bytes that stay free do no harm; what counts is the loss."),
-        (_least(sizes, largest, budgets), "Only the layer that loses most is counted. Losses of "
-         "the layers add up."),
-        (np.where(best < 0, best, best / len(loss)), "That is the mean over the layers. The losses "
+        (np.where(np.isinf(widest) | (fullest < 0), -1.0, widest), "You took the choice that "
+         "fills the budget best. Free bytes do no harm. Only the loss counts."),
+        (_least(sizes, largest, budgets), "You counted only the layer that loses most. The losses "
+         "of the layers add up."),
+        (np.where(best < 0, best, best / len(loss)), "That's the mean over the layers. The losses "
          "add up."),
         (np.where(fullest < 0, -1.0, np.where(fits, sizes, sizes.max() + 1).min(axis=1)),
-         "Those are bytes. What is asked for is the least loss."),
+         "Those are bytes. Return the smallest loss."),
         (_least(n_bytes.min(axis=1).sum(keepdims=True),
                 np.take_along_axis(loss, n_bytes.argmin(axis=1)[:, None], 1).sum(keepdims=True),
-                budgets), "That is what the smallest caches lose. There is room for better ones."),
+                budgets), "That's what the smallest caches lose. There is room for better ones."),
     ]  # fmt: skip
 
 
@@ -193,10 +195,10 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "A choice gives each layer a kind; it has one sum of bytes and one sum of losses. There "
-        "are few enough choices to look at them all.",
+        "A choice gives each layer a kind. It has one sum of bytes and one sum of losses, and "
+        "there are few enough choices to look at them all.",
         "Build the two lists of sums layer by layer: every sum so far plus every kind of the next "
-        "layer. Then, for each budget, take the least loss among the choices whose bytes fit.",
+        "layer. Then, for each budget, take the smallest loss among the choices whose bytes fit.",
     ),
     common_errors=(
         "One kind for all layers.",
@@ -208,7 +210,7 @@ EXERCISE = Exercise(
     right=right,
     slips=slips,
     symptom=lambda inputs, outputs: (
-        "What counts is the least sum of losses among choices whose bytes, added up over the "
+        "Look for the smallest sum of losses among choices whose bytes, added up over the "
         "layers, are at most the budget."
     ),
     same=close,

@@ -46,9 +46,9 @@ assert cost.DEVICES["h100"].memory_bytes == Numbers().memory * 10**9
 def _text(n: Numbers) -> str:
     return f"""
 With pencil and paper: the latent variant of the picture has {PARAMETERS:,} parameters and {LAYERS}
-layers; each keeps a latent of {RANK} and a rotated key of {ROPE} for a token. Weights and cache
-have 2 bytes a number. How many tokens can each of {n.batch} sequences have on a device with
-{n.memory} GB?
+layers. For each token, a layer keeps a latent of {RANK} and a RoPE key of {ROPE} values. Weights
+and cache take 2 bytes per value. How many tokens can each of {n.batch} sequences have on a device
+with {n.memory} GB?
 """
 
 
@@ -56,22 +56,23 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     left = n.left
     one = n.batch * LAYERS * KEPT * NUMBER_BYTES
     return {
-        n.memory * 10**9 // one: "The weights take their place first.",
-        (n.memory * 10**9 - PARAMETERS) // one: "Each weight takes 2 bytes: the parameters are "
-        "counted, not their bytes.",
-        left // (one // n.batch): f"That is one sequence; {n.batch} share the memory.",
-        n.fit(left, 2 * KEPT): "Keys and values are both made of the one latent: there is no "
-        "factor 2.",
-        n.fit(left, RANK): "The rotated key is kept as well: "
-        f"{RANK} + {ROPE} numbers a token and layer.",
-        left // (one // LAYERS): f"That is the cache of one layer; there are {LAYERS}.",
-        left // (one // NUMBER_BYTES): "Each number takes 2 bytes.",
-        n.fit(left, RANK + 32 * ROPE): "The rotated key is one for all heads.",
-        n.fit(left, 2 * 8 * 128): "Those are keys and values of 8 heads. "
-        "Here a token leaves one latent and one rotated key in each layer.",
-        (n.memory * 2**30 - NUMBER_BYTES * PARAMETERS) // one: "A GB is 1e9 bytes; this is "
-        f"{n.memory} GiB.",
-        n.right + 1: "Rounded up, the last token does not fit.",
+        n.memory * 10**9 // one: "You left out the weights. They take their place first.",
+        (n.memory * 10**9 - PARAMETERS) // one: "You subtracted the number of parameters. Each of "
+        "them takes 2 bytes.",
+        left // (one // n.batch): f"That's one sequence. {n.batch} share the memory.",
+        n.fit(left, 2 * KEPT): "You counted keys and values. Both are made of one latent, so "
+        "there is no factor 2.",
+        n.fit(left, RANK): "You left out the RoPE key. It is kept as well: "
+        f"{RANK} + {ROPE} values per token and layer.",
+        left // (one // LAYERS): f"That's the cache of one layer. There are {LAYERS}.",
+        left // (one // NUMBER_BYTES): "You counted one byte per value. Each takes 2 bytes.",
+        n.fit(left, RANK + 32 * ROPE): "You counted a RoPE key per head. There is one for all "
+        "heads.",
+        n.fit(left, 2 * 8 * 128): "You counted keys and values of 8 heads. "
+        "Here a token leaves one latent and one RoPE key in each layer.",
+        (n.memory * 2**30 - NUMBER_BYTES * PARAMETERS) // one: "You took a GB for 2**30 bytes. "
+        f"It's 1e9, so yours is {n.memory} GiB.",
+        n.right + 1: "You rounded up, so the last token does not fit.",
     }
 
 
@@ -82,10 +83,10 @@ def _number(n: Numbers) -> NumberQuestion:
         mistakes=foreseen(_mistakes(n)),
         otherwise=(
             Remark("Tokens come whole: round down.", low=n.right, high=n.right + 1),
-            Remark("The weights leave most of the device free: some tokens fit.", high=0),
+            Remark("The weights leave most of the device free, so some tokens fit.", high=0),
             Remark(
-                "{value:,.6g} is {times_too_many}. Memory less weights, then bytes of one token of "
-                "every sequence."
+                "{value:,.6g} is {times_too_many}. Subtract the weights from the memory, then "
+                "divide by the bytes of one token of every sequence."
             ),
         ),
     )
@@ -112,13 +113,13 @@ def made(**numbers: Any) -> Exercise:
         ),
         number=_number(n),
         hints=(
-            "All sequences together may take what the weights leave.",
+            "All sequences together can take what the weights leave.",
             f"One token takes, in all layers, {LAYERS} × ({RANK} + {ROPE}) × 2 bytes of "
             f"each of the {n.batch} sequences. Divide what is left by that and round down.",
         ),
         common_errors=(
-            "Leaving out the rotated key.",
-            "A factor 2 for keys and values: the latent is both.",
+            "Leaving out the RoPE key.",
+            "A factor 2 for keys and values. The latent is both.",
         ),
         draw=partial(drawn, made, CHOICES),
     )

@@ -12,10 +12,10 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This function is the heart of a test of equivalences. A result full of NaN passed it, and a correct
-one with numbers in the thousands did not. Find out why, and repair it. `first` and `second` are
-arrays, `eps` is the precision of the type they were computed in. It should be true exactly if the
-shapes are equal, all numbers are finite, and the largest difference is at most `8 * eps` times the
-largest absolute number of `second`, or times 1 if that is larger. Return a NumPy truth value
+one with values in the thousands did not. Find out why, and repair it. `first` and `second` are
+arrays, and `eps` is the precision of the type they were computed in. It should be true exactly if
+the shapes are equal, all values are finite, and the largest difference is at most `8 * eps` times
+the largest absolute value of `second`, or times 1 if that is larger. Return a NumPy truth value
 (`np.bool_`).
 """
 STARTER = '''
@@ -128,58 +128,58 @@ def slips(inputs: Inputs) -> Slips:
     near = first.shape == second.shape and np.allclose(first, second, away, away, equal_nan=True)
     return [
         *with_pairs(partial(_verdict, inputs), MISTAKES),
-        (np.array(near), "A result with NaN or infinity passed where both have it in the same "
-         "place. It should be false as soon as one number is not finite."),
+        (np.array(near), "You let NaN or infinity pass where both have it in the same place. "
+         "Return false as soon as one value is not finite."),
         (_verdict(inputs, finite="none", bound="fixed", shapes=False), MISTAKES[0][1]),
         (np.array(first.shape == second.shape and np.allclose(first, second, away, 0)),
-         f"Each number has a bound of its own here. {_ONE}"),
-        (np.array(np.allclose(first, second, away, away)), "As in allclose, equal "
-         "infinities pass, shapes are not compared, and each number has a bound of its own. "
-         f"{_ONE}"),
-        (np.array(True), "The answer is always true, whatever the two arrays are."),
-        (np.array(False), "The answer is always false, whatever the two arrays are."),
-        (~_verdict(inputs), "The verdict is reversed."),
+         f"You give each value its own bound. {_ONE}"),
+        (np.array(np.allclose(first, second, away, away)), "As in allclose, equal infinities "
+         f"pass, shapes are not compared, and each value has its own bound. {_ONE}"),
+        (np.array(True), "Your answer is always true, whatever the two arrays are."),
+        (np.array(False), "Your answer is always false, whatever the two arrays are."),
+        (~_verdict(inputs), "You reversed the verdict."),
     ]  # fmt: skip
 
 
-_ONE = "One bound holds for the whole array, by the largest absolute number of `second`."
+_ONE = "One bound holds for the whole array, by the largest absolute value of `second`."
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"finite": "none"},
-     "A result with NaN or infinity passed. Every comparison with NaN is False, so that "
-     '"nothing is larger than the bound" holds: ask whether all are finite.'),
-    ({"absolute": False}, "A difference below zero passed: take its absolute value."),
+     "You let NaN or infinity pass. Every comparison with NaN is False, so "
+     '"nothing is larger than the bound" holds. Ask whether all are finite.'),
+    ({"absolute": False}, "You let a difference below zero pass. Take its absolute value."),
     ({"bound": "fixed"},
-     f"Rounding grows with the numbers: the bound is {FACTOR} · eps times the largest absolute "
-     "number of `second`, where that is more than 1."),
+     f"Your bound is fixed. Rounding grows with the values, so it should be {FACTOR} · eps times "
+     "the largest absolute value of `second`, where that is more than 1."),
     ({"bound": "relative"},
-     "Where all numbers are small the bound does not shrink with them: it is at least "
-     f"{FACTOR} · eps, as inputs of size 1 were rounded on the way."),
+     "Your bound shrinks with small values. It does not shrink below "
+     f"{FACTOR} · eps, because inputs of size 1 were rounded on the way."),
     ({"shapes": False},
-     "Arrays of different shapes passed: broadcasting compared one row with several and hid it."),
-    ({"finite": "first"}, "NaN or infinity in `second` passed: ask about both arrays."),
+     "You let arrays of different shapes pass. Because of broadcasting, one row was compared with "
+     "several."),
+    ({"finite": "first"}, "You let NaN or infinity in `second` pass. Check both arrays."),
     ({"finite": "first, within"},
-     "Infinity in `second` passed. It makes the bound infinite, so everything lies within: ask "
-     "whether both arrays are finite."),
-    ({"finite": "second"}, "NaN or infinity in `first` passed: ask about both arrays."),
+     "You let infinity in `second` pass. It makes the bound infinite, so everything is within. "
+     "Check that both arrays are finite."),
+    ({"finite": "second"}, "You let NaN or infinity in `first` pass. Check both arrays."),
     ({"finite": "nan"},
-     "Infinity passed: ask whether all numbers are finite, not only whether they are numbers."),
-    ({"bound": "each"}, f"Each number has a bound of its own here. {_ONE}"),
-    ({"bound": "each relative"}, f"Each number has a bound of its own here. {_ONE}"),
-    ({"bound": "each added"}, f"Each number has a bound of its own here, as in allclose. {_ONE}"),
+     "You let infinity pass. Ask whether all values are finite, not only whether they are NaN."),
+    ({"bound": "each"}, f"You give each value its own bound. {_ONE}"),
+    ({"bound": "each relative"}, f"You give each value its own bound. {_ONE}"),
+    ({"bound": "each added"}, f"You give each value its own bound, as in allclose. {_ONE}"),
     ({"bound": "added"},
-     "1 and the largest number are added. The bound takes the larger of the two."),
+     "You added 1 and the largest value. The bound takes the larger of the two."),
     ({"bound": "first"},
-     "The bound follows `first`, the result under test: one that is too large widens its own "
-     "bound. Take the numbers of `second`."),
+     "Your bound follows `first`, the result under test. One that is too large widens its own "
+     "bound. Take the values of `second`."),
     ({"bound": "signed"},
-     "The largest number of `second` is taken with its sign. Negative numbers are rounded as well: "
-     "take absolute values first."),
+     "You took the largest value of `second` with its sign. Negative values are rounded as well. "
+     "Take absolute values first."),
     ({"over": "mean"},
-     "The mean of the differences is compared. One number that is far off hides in it: take the "
+     "You compared the mean of the differences. One value that is far off hides in it. Take the "
      "largest."),
     ({"over": "sum"},
-     "The differences are added up, and many small ones fail together. The largest counts."),
-    ({"below": True}, "A difference exactly at the bound failed: at most includes it."),
+     "You added up the differences, so many small ones fail together. The largest counts."),
+    ({"below": True}, "You rejected a difference exactly at the bound. *At most* includes it."),
 ]  # fmt: skip
 
 
@@ -199,12 +199,12 @@ EXERCISE = Exercise(
     hints=(
         "Try it on a result that is all NaN, on one of another shape, and on one a thousand times "
         "as large.",
-        "First the shapes, then np.isfinite of both, then the largest absolute difference against "
-        "8 · eps times the larger of 1 and the largest number of `second`.",
+        "First compare the shapes, then np.isfinite of both, then the largest absolute difference "
+        "with 8 · eps times the larger of 1 and the largest value of `second`.",
     ),
     common_errors=(
-        "Asking whether something is too large: with NaN nothing is.",
-        "A fixed bound, which large results fail by mere rounding.",
+        "Asking whether something is too large. With NaN, nothing is.",
+        "A fixed bound, which large results exceed by mere rounding.",
         "Letting shapes broadcast.",
     ),
     cases=cases,

@@ -10,34 +10,35 @@ from mini_attn.widgets.questions.question import Mistake, Question
 __all__ = ["ALL"]
 
 GQA, MQA, MLA, WINDOWED = (ONE_SHAPE[name] for name in ("gqa", "mqa", "mla", "sliding_window"))
-HEADS, SIZE, LAYERS = GQA.n_heads, GQA.head_dim, GQA.n_layers
+HEADS, SIZE = GQA.n_heads, GQA.head_dim
+H100 = cost.DEVICES["h100"]
 
 
 def _family() -> Question:
     divisors = [n for n in range(1, HEADS + 1) if HEADS % n == 0]
     return Question(
         key="choosing/family",
-        text=f"A layer has {HEADS} query heads. How many different grouped-query layers are there, "
-        "by the number of key/value heads, if multi-head and multi-query attention count as its "
-        "two ends?",
+        text=f"A layer has {HEADS} query heads. How many different numbers of key/value heads can "
+        "it have? Count multi-head and multi-query attention as well.",
         answer=len(divisors),
-        unit="layers",
+        unit="numbers",
         kind="count",
-        explanation=f"The key/value heads have to divide the {HEADS} query heads: "
+        explanation=f"The number of key/value heads has to divide the {HEADS} query heads: "
         f"{', '.join(map(str, divisors))}.",
         mistakes=(
             Mistake(
                 HEADS,
-                "Not every number works: each key/value head serves equally many query heads, so "
-                f"it has to divide {HEADS}.",
+                "Not every number works. Each key/value head serves the same number of query "
+                f"heads, so it has to divide {HEADS}.",
             ),
-            Mistake(len(divisors) - 1, "One end is missing: both count."),
-            Mistake(len(divisors) - 2, "Those are the ones between. Both ends count as well."),
-            Mistake(3, "The three names are two ends and all that lies between."),
-            Mistake(2, "Those are the two ends. What lies between counts, too."),
+            Mistake(len(divisors) - 1, "You've left out one end. Both ends count."),
+            Mistake(len(divisors) - 2, "Those are the ones in between. Count both ends as well."),
+            Mistake(3, "You counted the three names. Grouped-query attention is all between."),
+            Mistake(2, "Those are the two ends. Count what's in between, too."),
             Mistake(
                 GQA.n_kv_heads,
-                f"{GQA.n_kv_heads} is what one published model chose, one of the possible numbers.",
+                f"{GQA.n_kv_heads} is what one published model chose. It's one of the possible "
+                "numbers.",
             ),
         ),
     )
@@ -49,31 +50,35 @@ def _beside_latent() -> Question:
     return Question(
         key="choosing/beside-latent",
         text=f"Latent attention keeps {MLA.kv_lora_rank} + {MLA.qk_rope_head_dim} = {numbers} "
-        "numbers a token and layer. What is the largest number of key/value heads of "
-        f"{SIZE} with which grouped-query attention keeps fewer?",
+        "values per token and layer. How many key/value heads of dimension "
+        f"{SIZE} can grouped-query attention have and still keep fewer?",
         answer=answer,
         unit="heads",
         kind="quotient",
-        explanation=f"A key/value head keeps a key and a value, {2 * SIZE} numbers; {answer} heads "
-        f"keep {answer * 2 * SIZE}, {answer + 1} would keep {(answer + 1) * 2 * SIZE}.",
+        explanation=f"A key/value head keeps a key and a value, {2 * SIZE} values together. "
+        f"{answer} heads keep {answer * 2 * SIZE}, {answer + 1} would keep "
+        f"{(answer + 1) * 2 * SIZE}. So the latent's cache isn't the smallest here.",
         mistakes=(
             Mistake(
                 numbers // SIZE,
                 "Each key/value head keeps two vectors, a key and a value.",
             ),
-            Mistake(answer + 1, f"{answer + 1} heads keep {(answer + 1) * 2 * SIZE}: more."),
+            Mistake(
+                answer + 1,
+                f"{answer + 1} heads keep {(answer + 1) * 2 * SIZE} values, which is more.",
+            ),
             Mistake(
                 numbers / (2 * SIZE),
-                "That is the right ratio. Heads come whole, and the cache should be smaller.",
+                "Your ratio is right. Heads come whole, and the cache should be smaller.",
             ),
             Mistake(
                 numbers / SIZE,
-                "Each key/value head keeps two vectors, a key and a value; and heads come whole.",
+                "Each key/value head keeps two vectors, a key and a value. And heads come whole.",
             ),
-            Mistake(1, "That is multi-query attention. One head more still keeps fewer."),
+            Mistake(1, "That's multi-query attention. One more head still keeps fewer."),
             Mistake(
                 GQA.n_kv_heads,
-                f"{GQA.n_kv_heads} heads keep {GQA.n_kv_heads * 2 * SIZE:,} numbers, several "
+                f"{GQA.n_kv_heads} heads keep {GQA.n_kv_heads * 2 * SIZE:,} values, several "
                 "times as many as the latent.",
             ),
         ),
@@ -87,71 +92,79 @@ def _window_or_one_head() -> Question:
         key="choosing/window-or-one-head",
         text=f"One layer keeps the last {window:,} tokens with {kv_heads} key/value heads, another "
         f"keeps all tokens with one head of the same size. At which context are the caches "
-        "equally large?",
+        "the same size?",
         answer=answer,
         unit="tokens",
         kind="crossover",
         tolerance=0.005,
-        explanation=f"{window:,} tokens × {kv_heads} heads = {answer:,} tokens × 1 head; beyond "
+        explanation=f"{window:,} tokens × {kv_heads} heads = {answer:,} tokens × 1 head. Beyond "
         "that the window keeps less.",
         mistakes=(
             Mistake(
                 window,
-                f"There the window begins to cut. Up to {kv_heads} times as far it still holds "
-                "more, as it has more heads.",
+                f"That's where the window begins to cut. Up to {kv_heads} times as far it still "
+                "holds more, because it has more heads.",
             ),
             Mistake(
                 window // kv_heads,
-                "The other way round: the layer with one head needs more tokens to fill as much, "
-                "not fewer.",
+                "You divided where you should multiply. The layer with one head needs more "
+                "tokens to fill as much memory, not fewer.",
             ),
             Mistake(
                 2 * answer,
-                "Keys and values are kept in both layers; the factor 2 cancels.",
+                "Both layers keep keys and values, so the factor 2 cancels.",
             ),
             Mistake(
                 window * HEADS,
-                f"The window's layer has {kv_heads} key/value heads. The {HEADS} query heads "
-                "leave nothing in the cache.",
+                f"You took the {HEADS} query heads, which leave nothing in the cache. The "
+                f"window's layer has {kv_heads} key/value heads.",
             ),
             Mistake(
                 answer // 2,
-                "Keys and values are kept in both layers; nothing is halved.",
+                "Both layers keep keys and values, so nothing is halved.",
             ),
         ),
     )
 
 
-def _as_much_as_weights() -> Question:
-    context = 8192
-    weights = cost.step_bytes(GQA, kv_len=context)["weights"]
-    one = cost.cache_bytes(GQA, batch=1, context=context)
-    answer = -(-weights // one)
+def _faster() -> Question:
+    context = 1024
+    mha = ONE_SHAPE["mha"]
+    caches = [cost.cache_bytes(model, batch=1, context=context) for model in (mha, MQA)]
+    steps = [cost.step_seconds(model, H100, kv_len=context) for model in (mha, MQA)]
+    read, lean = (sum(cost.step_bytes(model, kv_len=context).values()) for model in (mha, MQA))
+    smaller, answer = caches[0] // caches[1], round(100 * (1 - steps[1] / steps[0]))
     return Question(
-        key="choosing/as-much-as-weights",
-        text=f"In a decode step the model of Llama-3-8B's shape reads {weights / 1e9:.2f} GB of "
-        f"weights once, and {one / 1e9:.3f} GB of cache for each sequence of {context:,} tokens. "
-        "From how many sequences on does it read more cache than weights?",
+        key="choosing/faster",
+        text=f"Multi-query attention keeps {smaller} times fewer bytes than multi-head attention. "
+        f"One sequence has {context:,} tokens. By how many percent does the bound of a decode step "
+        "fall?",
         answer=answer,
-        unit="sequences",
-        kind="quotient",
-        explanation=f"{weights / 1e9:.2f} / {one / 1e9:.3f} = {weights / one:.2f}, so {answer - 1} "
-        f"sequences read less than the weights and {answer} more.",
+        unit="%",
+        kind="share",
+        tolerance=0.03,
+        explanation=f"From {1e3 * steps[0]:.2f} to {1e3 * steps[1]:.2f} ms. The cache is only "
+        f"{caches[0] / read:.0%} of what multi-head attention reads in this step. Most of the gain "
+        "is smaller matrices.",
         mistakes=(
-            Mistake(answer - 1, "With that many the weights are still the larger part: round up."),
             Mistake(
-                round(weights / one, 2),
-                "The ratio is right; sequences come whole.",
+                round(100 * (1 - 1 / smaller)),
+                "That's how much the cache shrinks. A step also reads the weights, and here they "
+                "are nearly everything.",
             ),
             Mistake(
-                -(-weights * LAYERS // one),
-                "That takes the cache of one layer. The figure holds all layers.",
+                round(100 * (caches[0] - caches[1]) / read),
+                "You've counted the cache alone. Fewer key/value heads also need smaller matrices.",
             ),
-            Mistake(1, "One sequence reads far less than the weights: compare the two figures."),
             Mistake(
-                2 * answer,
-                "Keys and values are both in the figure already.",
+                round(100 * (read - caches[0] - lean + caches[1]) / read),
+                "You've counted the smaller matrices alone. The cache shrinks too.",
             ),
+            Mistake(
+                round(100 * (steps[0] / steps[1] - 1)),
+                "You divided the gain by the shorter step. Divide it by the longer one.",
+            ),
+            Mistake(50, "For that, the cache would have to be half of what the step reads."),
         ),
     )
 
@@ -171,36 +184,36 @@ def _latent_work() -> Question:
     return Question(
         key="choosing/latent-work",
         text=f"In its absorbed form each of the {HEADS} heads of latent attention compares over "
-        f"{MLA.kv_lora_rank} + {MLA.qk_rope_head_dim} numbers and sums values of "
-        f"{MLA.kv_lora_rank}. A head of multi-head attention does {SIZE} and {SIZE}. How many "
-        "times as many FLOPs does the latent form spend on each cached token?",
+        f"{MLA.kv_lora_rank} + {MLA.qk_rope_head_dim} values and sums over values of "
+        f"{MLA.kv_lora_rank}. For a head of multi-head attention it's {SIZE} and {SIZE}. How many "
+        "times as many FLOPs does the latent spend on each cached token?",
         answer=answer,
         unit="times",
         kind="ratio",
         tolerance=0.005,
-        explanation=f"({width} + {MLA.kv_lora_rank}) / ({SIZE} + {SIZE}) = {answer}: a smaller "
-        "cache, paid for with arithmetic.",
+        explanation=f"({width} + {MLA.kv_lora_rank}) / ({SIZE} + {SIZE}) = {answer}. The "
+        "latent pays for its smaller cache with arithmetic.",
         mistakes=(
             Mistake(
                 width / SIZE,
-                "Those are the scores alone. The weighted sum runs over the latent as well.",
+                "That's the scores alone. The weighted sum runs over the latent as well.",
             ),
             Mistake(
                 MLA.kv_lora_rank / SIZE,
-                "The rotated key takes part in the scores: they run over "
-                f"{width} numbers, not {MLA.kv_lora_rank}.",
+                "You left out the RoPE key. Scores run over "
+                f"{width} values, not {MLA.kv_lora_rank}.",
             ),
             Mistake(
                 width / (2 * SIZE),
-                "That compares what is kept. The latent is used twice, as key and as value.",
+                "You compared what's kept. The latent is used twice, as key and as value.",
             ),
             Mistake(
                 1,
-                "The heads are as many, but each works on much longer vectors.",
+                "There are just as many heads, but each works on much longer vectors.",
             ),
             Mistake(
                 HEADS,
-                f"There are {HEADS} heads on both sides: the number cancels.",
+                f"There are {HEADS} heads on both sides, so the number cancels.",
             ),
         ),
     )
@@ -210,6 +223,6 @@ ALL = (
     _family(),
     _beside_latent(),
     _window_or_one_head(),
-    _as_much_as_weights(),
+    _faster(),
     _latent_work(),
 )

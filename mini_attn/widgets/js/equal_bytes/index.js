@@ -1,4 +1,4 @@
-// Equal bytes: what the trained family loses for each byte of cache that it does without.
+// Equal bytes: what the trained family loses with each byte of cache that it saves.
 import { hint } from "../core/text.js";
 import { MEMBERS, compute } from "./compute.js";
 import { draw } from "./picture.js";
@@ -28,9 +28,9 @@ export default {
     { key: "member", kind: "select", label: "Your variant", options: [...MEMBERS.keys()].map((member) => [member, short(member)]) },
     { key: "k_bits", kind: "select", label: "Keys", options: BITS },
     { key: "v_bits", kind: "select", label: "Values", options: BITS },
-    { key: "key_axis", kind: "select", label: "Keys' scales", options: [["channel", "by channel"], ["token", "by token"]], disabled: ({ k_bits }) => k_bits > 8 },
+    { key: "key_axis", kind: "select", label: "Key scales", options: [["channel", "by channel"], ["token", "by token"]], disabled: ({ k_bits }) => k_bits > 8 },
     { key: "window", kind: "select", label: "Kept at inference", options: schema.window.values.map((size) => [size, size ? `the last ${size}` : "all tokens"]) },
-    { key: "sink_tokens", kind: "select", label: "First tokens besides", options: schema.sink_tokens.values.map((n) => [n, n ? String(n) : "none"]), disabled: ({ window }) => !window },
+    { key: "sink_tokens", kind: "select", label: "First tokens kept too", options: schema.sink_tokens.values.map((n) => [n, n ? String(n) : "none"]), disabled: ({ window }) => !window },
   ],
   update, compute, draw, describe, table, explain,
 };

@@ -41,9 +41,9 @@ function axes({ measure }, at, { x, y }) {
   ];
   const labels = [
     ...sizes.map((size) => text(x(size), at.bottom + 17, size.toLocaleString("en"), "even-quiet", MIDDLE)),
-    ...levels.map((level) => text(at.left - 6, y(level) + 4, few ? String(Number(level.toPrecision(1))) : `${100 * level} %`, "even-quiet", END)),
+    ...levels.map((level) => text(at.left - 6, y(level) + 4, few ? String(Number(level.toPrecision(1))) : `${100 * level}%`, "even-quiet", END)),
     text(0, at.top - 12, axis, "even-quiet"),
-    text(at.right, at.bottom + 35, "bytes of cache a token", "even-quiet", END),
+    text(at.right, at.bottom + 35, "bytes of cache per token", "even-quiet", END),
   ];
   return grid.join("") + labels.join("");
 }
@@ -59,19 +59,30 @@ function oneSeries(result, { member, line, beside }, n, at, { x, y }) {
     return off === null ? "" : stroke(px, y(Math.max(LEAST, mean - off)), px, y(mean + off), `even-bar even-${n % SHAPES.length}`);
   };
   const one = (point, r, more) => mark(n, ...place(point), r, more);
-  const tag = (point) => {
-    const [px, py] = place(point);
-    return text(px, py - 10, result.group === "windows" ? point.window || "all" : point.k_bits, "even-tag", MIDDLE);
-  };
-  const tags = yours?.member === member ? line.map(tag).join("") : "";
+  const tagged = (point) => [...place(point), result.group === "windows" ? point.window || "all" : point.k_bits];
+  const tags = yours?.member === member ? line.map(tagged) : [];
   const inside = path + [...line, ...beside].map(bar).join("")
-    + line.map((point) => one(point, 5, "")).join("") + beside.map((point) => one(point, 4.5, " even-open")).join("") + tags;
+    + line.map((point) => one(point, 5, "")).join("") + beside.map((point) => one(point, 4.5, " even-open")).join("");
   const hits = [...line, ...beside].map((point) => {
     const [px, py] = place(point);
     const left = Math.min(Math.max(px - 12, 0), at.width - 24);
     return target(at, point.id, left, py - 12, 24, 24, `${named(point)}: ${amount(measure, point[measure][0])}`);
   });
-  return { inside, hits: hits.join("") };
+  return { inside, hits: hits.join(""), tags, marks: [...line, ...beside].map(place) };
+}
+
+// The numbers of one line, over all marks: above theirs, or where no other mark is in the way.
+const SPOTS = [[0, -10], [0, 19], [14, 4], [-14, 4], [13, -9], [-13, -9], [13, 17], [-13, 17], [0, -22], [0, 31]];
+
+function labels(tags, marks, at) {
+  const taken = [...marks];
+  return tags.map(([px, py, words]) => {
+    const free = SPOTS.map(([dx, dy]) => [px + dx, py + dy]).filter(([x, y]) => y > at.top + 8 && y < at.bottom - 2 && x < at.right);
+    const clear = ([x, y]) => taken.every(([mx, my]) => (mx === px && my === py) || Math.abs(mx - x) > 12 || Math.abs(my - (y - 4)) > 11);
+    const [x, y] = free.find(clear) ?? [px, py - 10];
+    taken.push([x, y - 4]);
+    return text(x, y, words, "even-tag", MIDDLE);
+  }).join("");
 }
 
 // A line at the bytes of what the reader chose, and a ring around it.
@@ -93,6 +104,7 @@ export function draw(result, { width = 720, live = false, label = "Loss or recal
   const both = scales(result, at);
   const drawn = result.lines.map((one, n) => oneSeries(result, one, n, at, both));
   const inside = legend.inside + axes(result, at, both) + chosen(result, at, both)
-    + drawn.map((one) => one.inside).join("") + drawn.map((one) => one.hits).join("");
+    + drawn.map((one) => one.inside).join("") + labels(drawn.flatMap((one) => one.tags), drawn.flatMap((one) => one.marks), at)
+    + drawn.map((one) => one.hits).join("");
   return svg("even", width, at.bottom + 46, { live, label }, inside);
 }

@@ -3,13 +3,13 @@ import { decimal, whole } from "../core/text.js";
 import { MEMBERS } from "./compute.js";
 
 export const MEASURES = {
-  excess: { title: "Loss above the floor", short: "loss, stories", axis: "nats per word above the floor, stories", few: true },
-  copying: { title: "Loss in copying", short: "loss, copying", axis: "nats per word where the row repeats", few: true },
-  near: { title: "Who has what, near", short: "recall, near", axis: "answers right, asked after less than 64 words", few: false },
-  far: { title: "Who has what, far", short: "recall, far", axis: "answers right, asked after 64 words or more", few: false },
+  excess: { title: "Loss above the entropy", short: "loss, stories", axis: "nats per word above the entropy, stories", few: true },
+  copying: { title: "Loss in copying", short: "loss, copying", axis: "nats per word where a block repeats", few: true },
+  near: { title: "Who has what, near", short: "recall, near", axis: "right answers, less than 64 words later", few: false },
+  far: { title: "Who has what, far", short: "recall, far", axis: "right answers, 64 words later or more", few: false },
 };
 export const short = (member) => MEMBERS.get(member).short;
-export const amount = (measure, value) => (MEASURES[measure].few ? decimal(value, 3) : `${decimal(100 * value, 1)} %`);
+export const amount = (measure, value) => (MEASURES[measure].few ? decimal(value, 3) : `${decimal(100 * value, 1)}%`);
 export const bytes = (value) => (Number.isInteger(value) ? whole(value) : decimal(value, 1));
 
 // How a cache is kept: bfloat16, 4 bits, K4 V2, by token, window 32 + 4.
@@ -27,13 +27,13 @@ const spread = ([, off], measure) => (off === null ? "" : ` ± ${amount(measure,
 const value = (point, measure) => amount(measure, point[measure][0]) + spread(point[measure], measure);
 
 const REASONS = {
-  member: "this member was not trained at this size",
-  numbers: "keys and values are both numbers of one type, or both codes",
-  codes: "the cache of codes keeps every token, so no window was combined with it",
-  ring: "the ring of this member was measured with float32 and bfloat16 numbers only",
-  window: "windows at inference were tried with bfloat16 numbers, on multi-head attention with and without a learned sink",
-  axis: "keys by token were tried with equal bits, and not on every member",
-  bits: "these two widths were not tried on this member",
+  member: "this member wasn't trained at this size",
+  numbers: "keys and values are either both floats of one type, or both rounded to integer codes",
+  codes: "the rounded cache keeps every token, so we didn't combine it with a window",
+  ring: "we measured this member's ring in float32 and bfloat16 only",
+  window: "we tried windows at inference in bfloat16 only, on multi-head attention with and without a learned sink",
+  axis: "we tried keys by token with equal bits only, and not on every member",
+  bits: "we didn't try these two widths on this member",
 };
 
 const SIZES = { "2x64": "", "3x96": " in three layers of width 96" };
@@ -49,17 +49,17 @@ export function describe(result) {
   const { yours, why, wanted, measure } = result;
   const size = SIZES[result.size];
   if (why) return `${capital(named(wanted))}${size}: not measured, because ${REASONS[why]}.`;
-  const start = `${MEASURES[measure].title}, ${named(yours)}${size}: ${value(yours, measure)} for ${bytes(yours.bytes)} bytes a token.`;
+  const start = `${MEASURES[measure].title}, ${named(yours)}${size}: ${value(yours, measure)} for ${bytes(yours.bytes)} bytes per token.`;
   const other = rival(result);
-  return other ? `${start} Of the others shown that take no more, the best is ${named(other)}: ${value(other, measure)} for ${bytes(other.bytes)}.`
-    : `${start} Nothing else shown takes as few.`;
+  return other ? `${start} Among the others shown that take no more, the best is ${named(other)}: ${value(other, measure)} for ${bytes(other.bytes)}.`
+    : `${start} Nothing else shown takes so few.`;
 }
 
 export function table(result) {
   const rows = [...result.points].sort((a, b) => b.bytes - a.bytes);
   return {
-    caption: `Bytes of cache a token at 256 words, and what is lost${SIZES[result.size]}; ${result.seeds === 1 ? "one seed" : `means of up to ${result.seeds} seeds, ± their standard deviation`}`,
-    head: ["", "bytes a token", ...Object.values(MEASURES).map(({ title }) => title), "seeds"],
+    caption: `Bytes of cache per token at 256 words, and the losses${SIZES[result.size]}; ${result.seeds === 1 ? "one seed" : `means of up to ${result.seeds} seeds, ± their standard deviation`}`,
+    head: ["", "bytes per token", ...Object.values(MEASURES).map(({ title }) => title), "seeds"],
     rows: rows.map((point) => [named(point), bytes(point.bytes), ...Object.keys(MEASURES).map((key) => value(point, key)), String(point.seeds)]),
   };
 }
@@ -68,5 +68,5 @@ export function explain(result, id) {
   const point = result.points.find((one) => one.id === id);
   const said = Object.entries(MEASURES).map(([key, { title }]) => `${title.toLowerCase()} ${value(point, key)}`);
   const seeds = point.seeds === 1 ? "one seed" : `${point.seeds} seeds`;
-  return { text: `${MEMBERS.get(point.member).title}, ${way(point)}: ${bytes(point.bytes)} bytes a token; ${said.join(", ")} (${seeds}).`, also: [] };
+  return { text: `${MEMBERS.get(point.member).title}, ${way(point)}: ${bytes(point.bytes)} bytes per token; ${said.join(", ")} (${seeds}).`, also: [] };
 }

@@ -9,9 +9,9 @@ export const DEVICES = new Map(roofline.devices.map((device) => [device.key, dev
 function operations(variant, met, moved, batch, device) {
   const { row_flops, logit_flops, logit_read, read } = variant;
   const all = [
-    ["products with weights", batch * (row_flops - logit_flops), (read - logit_read) * NUMBER_BYTES],
+    ["weight matmuls", batch * (row_flops - logit_flops), (read - logit_read) * NUMBER_BYTES],
     ["attention", batch * met, moved],
-    ["logits", batch * logit_flops, logit_read * NUMBER_BYTES],
+    ["LM head", batch * logit_flops, logit_read * NUMBER_BYTES],
   ];
   return all.map(([name, flops, bytes]) => {
     const [reading, computing] = [bytes / device.bytes_per_second, flops / device.flops_per_second];
@@ -67,9 +67,10 @@ function rowOf(variant, { context, batch }, device) {
 export function compute(state) {
   const device = DEVICES.get(state.device);
   const rows = comparison.variants.map((variant) => rowOf(variant, state, device));
+  const there = rows.filter((row) => row.fits); // what does not fit cannot win where its cache counts
   const best = {
-    cache: Math.min(...rows.map((row) => row.cache)), flops: Math.min(...rows.map((row) => row.flops)),
-    step: Math.min(...rows.map((row) => row.step)), fit: Math.max(...rows.map((row) => row.fit)),
+    cache: Math.min(...there.map((row) => row.cache)), flops: Math.min(...rows.map((row) => row.flops)),
+    step: Math.min(...there.map((row) => row.step)), fit: Math.max(...rows.map((row) => row.fit)),
   };
   return { ...state, base: comparison.base, device_name: device.name, device, rows, best, number_bytes: NUMBER_BYTES };
 }

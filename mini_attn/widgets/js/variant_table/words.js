@@ -4,9 +4,9 @@ import { duration, scaled } from "../core/units.js";
 
 export const METRICS = [
   { key: "cache", title: "Cache", more: "all sequences" },
-  { key: "flops", title: "FLOPs", more: "attention, a sequence" },
+  { key: "flops", title: "FLOPs", more: "attention, per sequence" },
   { key: "step", title: "Shortest step", more: "bound, all sequences" },
-  { key: "fit", title: "Sequences that fit", more: "beside the weights" },
+  { key: "fit", title: "Sequences that fit", more: "next to the weights" },
 ];
 const three = (value) => String(Number(value.toPrecision(3)));
 
@@ -31,21 +31,22 @@ function named({ short }) {
 const listed = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
 
 export function describe(result) {
-  const { rows, best, batch, context, base, device_name: device } = result;
-  const least = rows.find((row) => row.cache === best.cache);
+  const { rows, batch, context, base, device_name: device } = result;
+  const smallest = Math.min(...rows.map((row) => row.cache));
+  const least = rows.find((row) => row.cache === smallest);
   const plain = rows[0];
   const start = `${base}'s shape, ${whole(batch)} × ${whole(context)} tokens: ${named(plain)} keeps ${bytes(plain.cache)}, ${named(least)} ${bytes(least.cache)}.`;
   const out = rows.filter((row) => !row.fits);
   const fits = !out.length ? `All fit on one ${device}.`
-    : out.length === rows.length ? `None fits on one ${device}.`
-      : `On one ${device} ${listed(out.map(named))} ${out.length > 1 ? "do" : "does"} not fit.`;
+    : out.length === rows.length ? `None of them fits on one ${device}.`
+      : `On one ${device}, ${listed(out.map(named))} ${out.length > 1 ? "don't" : "doesn't"} fit.`;
   return `${start} ${fits}`;
 }
 
 export function table(result) {
   return {
     caption: `${result.base} with each kind of attention, bfloat16, ${whole(result.batch)} × ${whole(result.context)} tokens, ${result.device_name}`,
-    head: ["", "numbers a token and layer", "cache", "attention FLOPs a sequence", "FLOP/B of the cache", "shortest step", "bound by", "sequences that fit"],
+    head: ["", "values per token and layer", "cache", "attention FLOPs per sequence", "FLOP/B of the cache", "shortest step", "bound by", "sequences that fit"],
     rows: result.rows.map((row) => [
       row.short, whole(row.numbers), bytes(row.cache), amount(row.flops, "FLOP"), decimal(row.intensity, 1),
       seconds(row.step), row.bound, whole(row.fit),
@@ -60,10 +61,10 @@ function explainCache(result, row) {
   const fields = listing(tokens);
   if (means.length) {
     const blocks = count(Math.floor(row.kept / means[0].tokens), "complete block");
-    return `${row.title}: ${count(result.batch, "sequence")} × ${row.n_layers} layers × ${result.number_bytes} bytes × (${count(row.kept, "token")} × (${fields}) + ${blocks} × (${listing(means)})) numbers = ${bytes(row.cache)}.`;
+    return `${row.title}: ${count(result.batch, "sequence")} × ${row.n_layers} layers × ${result.number_bytes} bytes × (${count(row.kept, "token")} × (${fields}) + ${blocks} × (${listing(means)})) values = ${bytes(row.cache)}.`;
   }
-  const kept = row.window ? `${whole(row.kept)} tokens, the last of ${whole(result.context)} at most,` : `${whole(row.kept)} tokens`;
-  return `${row.title}: ${count(result.batch, "sequence")} × ${kept} × ${row.n_layers} layers × ${result.number_bytes} bytes × (${fields}) numbers = ${bytes(row.cache)}.`;
+  const kept = row.window ? `the last ${whole(row.kept)} tokens of ${whole(result.context)}` : `${whole(row.kept)} tokens`;
+  return `${row.title}: ${count(result.batch, "sequence")} × ${kept} × ${row.n_layers} layers × ${result.number_bytes} bytes × (${fields}) values = ${bytes(row.cache)}.`;
 }
 
 function explainPart({ name, flops, bytes: moved, reading, computing, seconds: longer }, device) {
@@ -72,9 +73,9 @@ function explainPart({ name, flops, bytes: moved, reading, computing, seconds: l
 }
 
 function explainStep({ device }, row) {
-  const fits = row.fits ? "" : " The cache does not fit on the device, so this step cannot run there.";
+  const fits = row.fits ? "" : " The cache doesn't fit on the device, so this step can't run there.";
   const parts = row.parts.map((part) => explainPart(part, device)).join(" + ");
-  return `${row.title}: ${parts} = ${seconds(row.step)}, one after the other. The limit is ${row.bound}.${fits}`;
+  return `${row.title}: ${parts} = ${seconds(row.step)}, one after the other. It's bound by ${row.bound}.${fits}`;
 }
 
 // What stands behind a bar.
@@ -84,15 +85,15 @@ export function explain(result, id) {
   if (key === "cache") return { text: explainCache(result, row), also: [] };
   if (key === "flops" && row.read_by) {
     const { means, selected, near } = row.read_by;
-    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × (${whole(means)} means + ${whole(selected)} keys of chosen blocks + ${whole(near)} of the window) = ${amount(row.flops, "FLOP")}.`, also: [] };
+    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} per key in all layers × (${whole(means)} means + ${whole(selected)} keys of chosen blocks + ${whole(near)} of the window) = ${amount(row.flops, "FLOP")}.`, also: [] };
   }
   if (key === "flops" && row.scanned) {
-    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × ${whole(row.attended)} keys, and the choice, ${amount(row.scan_flops, "FLOP")} × ${whole(row.scanned)} keys = ${amount(row.flops, "FLOP")}.`, also: [] };
+    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} per key in all layers × ${whole(row.attended)} keys, and the choice of keys, ${amount(row.scan_flops, "FLOP")} × ${whole(row.scanned)} keys = ${amount(row.flops, "FLOP")}.`, also: [] };
   }
   if (key === "flops") {
-    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × ${whole(row.kept)} keys = ${amount(row.flops, "FLOP")}; ${decimal(row.intensity, 1)} FLOPs per byte of cache.`, also: [] };
+    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} per key in all layers × ${whole(row.kept)} keys = ${amount(row.flops, "FLOP")}; ${decimal(row.intensity, 1)} FLOPs per byte of cache.`, also: [] };
   }
   if (key === "step") return { text: explainStep(result, row), also: [`cache-${i}`] };
   const room = row.room > 0 ? `leaves ${bytes(row.room)}` : "leaves nothing";
-  return { text: `${row.title}: ${bytes(result.device.memory_bytes)} of memory less ${bytes(row.weights)} of weights ${room}; one sequence of ${whole(result.context)} tokens takes ${bytes(row.one)}: ${whole(row.fit)} fit.`, also: [`cache-${i}`] };
+  return { text: `${row.title}: ${bytes(result.device.memory_bytes)} of memory minus ${bytes(row.weights)} of weights ${room}. One sequence of ${whole(result.context)} tokens takes ${bytes(row.one)}, so ${whole(row.fit)} fit.`, also: [`cache-${i}`] };
 }
