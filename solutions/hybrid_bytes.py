@@ -8,7 +8,7 @@ WRONG = [
     ("starter", ..., "attempted", "three dots"),
     ("all full", 62 * 32_768 * 8192, "by hand", "all keep everything"),
     ("all windowed", 62 * 1024 * 8192, "by hand", "all windowed"),
-    ("exchanged", (52 * 32_768 + 10 * 1024) * 8192, "by hand", "other way round"),
+    ("exchanged", (52 * 32_768 + 10 * 1024) * 8192, "by hand", "exchanged"),
     ("eleven full layers", (11 * 32_768 + 51 * 1024) * 8192, "by hand", "not whole"),
     ("a third of a layer", 62 * (32_768 + 5 * 1024) / 6 * 8192, "by hand", "and layers are"),
     ("keys only", 1_560_281_088, "by hand", "Half is missing"),

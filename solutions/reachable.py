@@ -1,21 +1,21 @@
 """A chain of tokens that did not know what would be asked."""
 
 MODEL = """
-In each layer a token sees itself and the three before it. So in the last layer position 12 reads
-positions 9 to 12; in the layer before, 9 has read 6 to 9; and in the first, 6 has read 3 to 6. One
-way is 3 → 6 → 9 → 12. Everything from 3 on can have an influence, and nothing before: three layers
-times three positions.
+In each layer a token attends to itself and the three before it. So in the last layer, position 12
+reads positions 9 to 12. In the layer before, 9 has read 6 to 9, and in the first, 6 has read 3 to
+6. One path is 3 → 6 → 9 → 12. Everything from 3 on can have an influence, and nothing before: three
+layers times three positions.
 
-Influence is little to promise. What stood at 3 arrives at 12 only if position 6 has put it into its
+Influence doesn't promise much. What was at 3 arrives at 12 only if position 6 has put it into its
 own vector and position 9 has put that into its own. Both did so when they were read, without
-knowing what would be asked at 12. Each has one vector, in which it also has to keep its own
-business, and what it takes from others is an average. A hint of the topic survives such a chain. A
-name, word for word, is one of very many things that might have been needed, and survives only if
-the model has learned to carry just this along.
+knowing what would be asked at 12. Each has one vector, which also has to hold its own content, and
+what it takes from others is an average. A hint of the topic survives such a chain. A name, word for
+word, is one of very many things that might have been needed, and survives only if the model has
+learned to carry just this along.
 
-A layer without a window needs no chain. The query at 12 says what it wants, and compares itself
-with the key at 3, which lies in the cache as it was made. Nothing has to be known beforehand. That
-is why models mix a few full layers among the others.
+A layer without a window doesn't need a chain. The query at 12 compares itself with the key at 3,
+which is in the cache unchanged. Nothing has to be known beforehand. That's why models mix a few
+full layers among the others.
 """
 
 SAMPLES = [

@@ -99,7 +99,7 @@ WRONG = [
     ("remainders", _remainders, "by hand", "Those are the"),
     ("wrong after full rounds", _full_rounds, "property", "the newest first"),
     ("other negative numbers", _negative, "edges", "another negative number"),
-    ("empty is 0", _empty_is_0, "edges", "An empty slot says -1"),
+    ("empty is 0", _empty_is_0, "edges", "into an empty slot"),
     ("at most 1,000", _short_loop, "edges", "should be"),
     ("fractions", lambda n_tokens, window: ring_slots(n_tokens, window) / 1, "dtype",
      "whole numbers"),

@@ -8,7 +8,7 @@ __all__ = ["RingCache"]
 
 
 class RingCache(LivingWidget):
-    """Which slot a token takes, whom it overwrites, and which keys are visible to the newest token.
+    """Which slot a token takes, what it overwrites, and which keys are visible to the newest token.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ class RingCache(LivingWidget):
     window : int
         Keys that are visible to a query, its own included, and slots of the ring, 1 to 6.
     head : {1, 2}
-        Whose weights are shown.
+        The head whose weights are shown.
 
     Raises
     ------
@@ -34,6 +34,6 @@ class RingCache(LivingWidget):
 
     _widget = "ring_cache"
     caption = (
-        "Seven tokens of the running example in a ring of four slots. Token 6 lies in slot 2, over "
-        "token 2; what the second head would look at without the window is overwritten."
+        "Seven tokens of the running example in a ring of four slots. Token 6 is in slot 2, where "
+        "token 2 was, so what head 2 would attend to without the window is overwritten."
     )

@@ -86,9 +86,9 @@ def test_words_carry_the_numbers(results: list[dict[str, Any]]) -> None:
         assert f"slot {newest} mod {window} = {newest % window}" in sentence
         assert ("over “" in sentence) == (newest >= window)
         if result["lost"]:
-            assert f"{round(100 * result['lost'])} %" in sentence
+            assert f"{round(100 * result['lost'])}%" in sentence
         for position, words in enumerate(tokens[: state["step"]]):
-            assert ("no query sees it" in words) == (newest - position >= window)
+            assert ("no query attends to it" in words) == (newest - position >= window)
         assert f"holds “{result['rows'][result['slots'][0]]['token']}”" in slot
         assert [row[1] for row in rows] == [str(i) for i in range(8)]
 

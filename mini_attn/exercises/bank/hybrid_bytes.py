@@ -63,28 +63,28 @@ many bytes does its cache take for one text of {n.context:,} tokens?
 def _mistakes(n: Numbers) -> dict[float, str]:
     right, full = n.right, n.full
     return {
-        n.taken(n.layers): "That is a model whose layers all keep everything.",
-        n.taken(0): "That is a model whose layers are all windowed.",
+        n.taken(n.layers): "In your model, all keep everything. Only every sixth layer does.",
+        n.taken(0): "In your model, the layers are all windowed. Every sixth keeps all tokens.",
         n.taken(n.layers - full): (
-            "The other way round: every sixth layer keeps all, the others keep a window."
+            "You exchanged the two. Every sixth layer keeps all, the others keep a window."
         ),
         n.taken(full + 1): (
-            f"{n.layers} / 6 is not whole, and the last two layers are windowed: {full} layers are "
-            "full."
+            f"You rounded up. {n.layers} / 6 is not whole, and the last two layers are windowed, "
+            f"so {full} layers are full."
         ),
         round(n.slot * n.layers * (n.context + 5 * n.window) / 6): (
-            f"{n.layers} / 6 is not whole, and layers are: {full} are full, the other "
+            f"{n.layers} / 6 is not whole, and layers are. {full} are full, the other "
             f"{n.layers - full} windowed."
         ),
-        right // 2: "Half is missing: keys and values are both kept, in 2 bytes each.",
-        2 * right: "Twice as much: a bfloat16 number takes 2 bytes, not 4, and keys and values "
-        f"have {n.heads} heads, not {2 * n.heads}.",
+        right // 2: "Half is missing. Keys and values are both kept, with 2 bytes per value.",
+        2 * right: "That's twice as much. A bfloat16 value takes 2 bytes, not 4, and keys and "
+        f"values have {n.heads} heads, not {2 * n.heads}.",
         8 * right: "Those are bits.",
-        right // EACH // 2: "Those are numbers of the keys alone: values too, and 2 bytes for "
-        "each.",
-        n.slot * full * n.context: "The windowed layers keep something too: "
+        right // EACH // 2: "You counted the entries of the keys alone. Count the values too, "
+        "and 2 bytes for each.",
+        n.slot * full * n.context: "You left out the windowed layers. They keep something too: "
         f"{n.window:,} tokens each.",
-        right // n.heads: f"That is one key/value head; there are {n.heads}.",
+        right // n.heads: f"That's one key/value head. There are {n.heads}.",
     }
 
 
@@ -96,13 +96,13 @@ def _number(n: Numbers) -> NumberQuestion:
         tolerance=0.005,
         otherwise=(
             Remark(
-                "The answer is in bytes: write the number out, or as 1.23e9.",
+                "The answer should be in bytes. Write the number out, or as 1.23e9.",
                 low=above(0),
                 high=below(1e6),
             ),
             Remark(
-                "{value:,.6g} bytes is {factor:,.3g} times too {large}. Slots of all layers first, "
-                "then bytes of one slot."
+                "{value:,.6g} bytes is {factor:,.3g} times too {large}. Count the slots of all "
+                "layers first, then the bytes of one slot."
             ),
         ),
     )
@@ -126,13 +126,13 @@ def made(**numbers: Any) -> Exercise:
         starter="answer = ...  # your number of bytes",
         number=_number(n),
         hints=(
-            "Two sums: what the full layers hold, and what the windowed ones hold.",
+            "Add two parts: what the full layers hold, and what the windowed ones hold.",
             f"Slots: full layers times {n.context:,} plus windowed layers times "
             f"{n.window:,}. Bytes of one slot: 2 (K and V) times {n.heads} heads times 128 "
             "times 2 bytes.",
         ),
         common_errors=(
-            f"Rounding {n.layers} / 6 up: the last two layers are windowed.",
+            f"Rounding {n.layers} / 6 up. The last two layers are windowed.",
             "Counting the windowed layers as if they held nothing.",
             "Counting keys and not values.",
         ),

@@ -13,10 +13,10 @@ from mini_attn.exercises.trained import trained_heads
 TEXT = """
 A kernel without sinks has computed `out` `(n_heads, q_len, head_dim)` and, for each head and query,
 `lse` `(n_heads, q_len)`, the logarithm of the sum of the exponentials of its scores. Now each head
-has a learned sink: one more logit, `sink` `(n_heads,)`, that joins the softmax of every query of
-the head and brings no value. Return `share` `(n_heads, q_len)`, the weight that goes to the sink,
-and `new_out`, of the shape of `out`, the output with it. Queries, keys and values are gone. Scores
-may be in the thousands; where a query sees no key, `lse` is −inf and `out` is 0.
+gets a learned sink: one more logit, `sink` `(n_heads,)`, that joins the softmax of every query of
+the head and has no value. Return `share` `(n_heads, q_len)`, the weight that goes to the sink, and
+`new_out`, the output with it, in the shape of `out`. Queries, keys and values are gone. Scores can
+be in the thousands. Where a query has no key, `lse` is −inf and `out` is 0.
 """
 STARTER = '''
 def late_sink(out, lse, sink):
@@ -81,19 +81,20 @@ def _large(inputs: Inputs) -> list[tuple[Array, str]]:
 
     with np.errstate(all="ignore"):
         ratio = np.exp(sink - lse)
-        cut = "Clipped logits lose their difference, and the share depends on nothing else."
+        cut = "Your clipped logits lose their difference, and the share depends on nothing else."
         return [
             (plain(0.0),
-             "Exponentials of scores in the thousands overflow, or all of them vanish. Only a "
-             "difference of two such logits has a sensible exponential."),
+             "Exponentials of scores in the thousands overflow or vanish. Take the exponential "
+             "of a difference of two logits instead."),
             (plain(np.maximum(lse.max(), sink.max())),
-             "One maximum serves all heads. In a head whose scores are far lower every "
+             "You use one maximum for all heads. In a head whose scores are far lower, every "
              "exponential vanishes."),
             (np.where(np.isneginf(lse), 0.0, _share(lse, sink)),
-             "A query that sees no key still has its sink, which gets all of the weight."),
+             "You return 0 for a query without keys. It still has its sink, which gets all the "
+             "weight."),
             (ratio / (1 + ratio),
-             "Where a query sees no key, sink − lse is infinite, and so is its exponential. The "
-             "sink gets all of the weight there."),
+             "Where a query has no key, sink − lse is infinite, and so is its exponential. The "
+             "sink gets all the weight there."),
             *((plain(0.0, limit), cut) for limit in (700.0, 500.0, 100.0)),
         ]  # fmt: skip
 
@@ -105,21 +106,21 @@ def _shares(inputs: Inputs) -> list[tuple[Array, str]]:
     along = inputs["sink"][None] if lse.shape[0] == lse.shape[1] else sink
     return [
         (1 - _share(lse, sink),
-         "That is what the keys keep. share is the other part, the weight of the sink."),
+         "That's what the keys keep. share is the other part, the weight of the sink."),
         (plain,
-         "exp(sink − lse) compares the sink with the keys alone. It joins them: the sum below "
-         "has to hold it as well."),
+         "exp(sink − lse) compares the sink with the keys alone. It joins them, so the denominator "
+         "has to include it as well."),
         (np.minimum(plain, 1),
-         "exp(sink − lse), cut off at 1, compares the sink with the keys alone. It joins them: the "
-         "sum below has to hold it as well."),
+         "exp(sink − lse), clipped at 1, compares the sink with the keys alone. It joins them, so "
+         "the denominator has to include it as well."),
         (np.exp(sink) / (lse + np.exp(sink)),
-         "lse is a logarithm. The sum of the exponentials is exp(lse)."),
+         "You took lse for the sum. It is a logarithm, and the sum is exp(lse)."),
         (sink / (lse + sink),
-         "Logits are not weights: both go through the exponential first."),
+         "Logits are not weights. Both go through the exponential first."),
         (_share(lse, along),
-         "The sinks go along the queries. There is one for each head, for all its queries."),
+         "Your sinks go along the queries. There is one for each head, for all its queries."),
         (_share(lse, sink.mean(keepdims=True)),
-         "All heads get one and the same sink. Each has a logit of its own."),
+         "You gave all heads the same sink. Each has its own logit."),
         *_large(inputs),
     ]  # fmt: skip
 
@@ -136,16 +137,16 @@ def slips(inputs: Inputs) -> Slips:
     with np.errstate(all="ignore"):
         grown = out / (1 - share)
     outs = [
-        (out, "The output is as it was. What the sink takes, the values no longer get."),
-        (share * out, "The output is multiplied by the sink's share; the keys keep the rest."),
-        (out - share, "The share is subtracted from the output. All weights of the keys shrink by "
-         "one factor, and so does their sum."),
-        ((1 - share) * out + share, "Something is added for the sink. It brings no value."),
+        (out, "Your output hasn't changed. Whatever weight the sink takes, the values lose."),
+        (share * out, "You multiplied the output by the sink's share. The keys keep the rest."),
+        (out - share, "You subtracted the share from the output. All weights of the keys shrink by "
+         "one factor, and so does the output."),
+        ((1 - share) * out + share, "You added something for the sink. It has no value."),
         ((1 - share) * out + share * inputs["sink"][:, None, None],
-         "The sink's logit is added as if it were a value. The sink brings none."),
-        (out / (1 + share), "Divided by 1 + share, as if the sink came on top. share is its "
-         "part of the whole: what part is left for the keys?"),
-        (grown, "Divided by what the keys keep, the output grows. It has to shrink."),
+         "You added the sink's logit as if it were a value. The sink has none."),
+        (out / (1 + share), "You divided by 1 + share, as if the sink came on top. share is its "
+         "part of the whole. What part is left for the keys?"),
+        (grown, "You divided by what the keys keep, so the output grows. It has to shrink."),
     ]  # fmt: skip
     shares = [({"share": one}, idea) for one, idea in _shares(inputs)]
     return shares + [({"new_out": one}, idea) for one, idea in outs]
@@ -174,12 +175,13 @@ EXERCISE = Exercise(
         "Write the softmax of one query as exponentials over a sum. Which part of it is lse, and "
         "what does one more logit change: the exponentials or the sum?",
         "share = exp(sink) / (exp(lse) + exp(sink)), which is exp(sink − logaddexp(lse, sink)) "
-        "and never overflows. Every weight of a key is multiplied by 1 − share, so the output is.",
+        "and never overflows. Every weight of a key is multiplied by 1 − share, and so is the "
+        "output.",
     ),
     common_errors=(
-        "Taking lse for the sum itself; it is the logarithm of the sum.",
+        "Taking lse for the sum itself. It is the logarithm of the sum.",
         "Computing exp of scores in the thousands.",
-        "One sink along the queries in place of one for each head.",
+        "One sink along the queries instead of one for each head.",
     ),
     cases=cases,
     expected=expected,

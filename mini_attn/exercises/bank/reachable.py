@@ -16,14 +16,14 @@ EXERCISE = Exercise(
     section="How far a stack of layers sees",
     text="""
 A decoder has three layers, each with a window of 4 keys, the token's own included. Sketch which
-tokens can have an influence on the output at position 12, and along which ways.
+tokens can influence the output at position 12, and along which paths.
 
-A colleague reads off from your sketch how far the model "sees", and promises that it can repeat a
-name from there word for word. Explain in five to eight sentences why the one does not follow from
-the other, and what a single layer without a window would change.
+A colleague reads from your sketch how far the model "sees", and promises that it can repeat a name
+from there word for word. Explain in five to eight sentences why reach doesn't imply recall, and
+what a single layer without a window would change.
 """,
     rubric={
-        "Gets the reach right, and shows a way.": 2,
+        "Gets the reach right, and shows a path.": 2,
         "Explains what has to happen at the tokens in between, and when.": 2,
         "Says what a layer without a window changes.": 1,
     },
@@ -33,12 +33,12 @@ the other, and what a single layer without a window would change.
             "reach there?"
         ),
         (
-            "Take the token in the middle of such a way. What did it know, when it was read, "
+            "Take the token in the middle of such a path. What did it know, when it was read, "
             "about what would be asked later?"
         ),
     ),
     common_errors=(
-        "Counting four positions for each layer: the token's own is one of the four.",
+        "Counting four positions per layer. The token's own is one of the four.",
         "Saying that nothing from outside the window can arrive at all.",
     ),
 )

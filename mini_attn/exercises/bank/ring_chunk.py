@@ -13,11 +13,11 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Attention of a chunk of new tokens, one head, with a ring that holds what came before. `q`, `k`,
-`v` have the shape `(new, head_dim)`; `k_ring` and `v_ring` have the shape `(window, head_dim)`,
-and `ring_positions` says which position lies in each slot, −1 for none. The chunk begins at
-position `start` and may be longer than the window. This version was tested with single tokens and
-is right for them. Repair it, so that the output `(new, head_dim)` is right for every chunk.
+This is attention of a chunk of new tokens, for one head, with a ring that holds what came before.
+`q`, `k` and `v` have the shape `(new, head_dim)`, `k_ring` and `v_ring` have the shape `(window,
+head_dim)`, and `ring_positions` says which position is in each slot, −1 for none. The chunk begins
+at position `start` and can be longer than the window. The function was tested with single tokens
+and is right for them. Repair it, so that the output `(new, head_dim)` is right for every chunk.
 """
 STARTER = '''
 def chunk_attention(q, k, v, k_ring, v_ring, ring_positions, start):
@@ -133,29 +133,30 @@ def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
     window = len(inputs["k_ring"])
     return [
         ({"ring": "left out"},
-         "The chunk sees itself only: the tokens in the ring come before it and belong to the "
-         "windows of its first queries."),
+         "Your chunk attends to itself only. The tokens in the ring come before it and belong to "
+         "the windows of its first queries."),
         ({"window": window + 1},
-         f"One key too many: a window of {window} counts the token's own key."),
+         f"One key too many. A window of {window} counts the token's own key."),
         ({"window": window - 1},
-         f"One key too few: a window of {window} counts the token's own key."),
+         f"One key too few. A window of {window} counts the token's own key."),
         ({"window": inputs["start"] + len(inputs["q"]) + 1},
-         "The window is missing: each query sees all keys at hand."),
-        ({"sees": "all"}, "New tokens see later ones: inside the chunk the mask is causal."),
+         "The window is missing. Each query attends to all keys at hand."),
+        ({"sees": "all"}, "New tokens attend to later ones. Inside the chunk, the mask is causal."),
         ({"sees": "earlier"},
-         "A query does not see its own token: it looks before its key is there."),
-        ({"ring": "empty seen"}, "A slot with −1 holds nothing, and its zeros must get no weight."),
+         "A query does not attend to its own token. It looks before its key is there."),
+        ({"ring": "empty seen"}, "You give weight to empty slots. A slot with −1 holds nothing, "
+         "and its zeros must not get weight."),
         ({"ring": "in order"},
-         "The slots are taken to be in the order of the text. A ring is not: ring_positions says "
-         "which position lies in each slot."),
+         "You took the slots to be in the order of the text. In a ring, ring_positions says which "
+         "position is in each slot."),
         ({"ring": "written"},
          "The chunk is there twice: written into the ring, where it overwrites what its first "
-         "queries see, and beside it."),
+         "queries need, and next to it."),
         ({"chunk_at": "0"},
-         "The tokens of the chunk are counted from 0. The first of them stands at position start."),
+         "You counted the tokens of the chunk from 0. The first is at position start."),
         ({"keys_at": "0"},
-         "The keys of the chunk are counted from 0. The first of them stands at position start."),
-        ({"scaled": False}, "The division by the square root of head_dim got lost."),
+         "You counted the keys of the chunk from 0. The first is at position start."),
+        ({"scaled": False}, "You left out the division by the square root of head_dim."),
     ]  # fmt: skip
 
 
@@ -168,11 +169,11 @@ def slips(inputs: Inputs) -> Slips:
     """Return what the rows would be with one idea missing, or two."""
     return [
         (_overwritten(inputs),
-         "The chunk is written into the ring before its queries look: the last new tokens have "
-         "overwritten keys that the first new tokens still see."),
+         "You write the chunk into the ring before its queries look. The last new tokens have "
+         "overwritten keys that the first ones still need."),
         (_in_pieces(inputs),
-         "A piece of the chunk is written into the ring before its queries look: its last tokens "
-         "overwrite keys that its first tokens still see."),
+         "You write a piece of the chunk into the ring before its queries look. Its last tokens "
+         "overwrite keys that its first tokens still need."),
         *with_pairs(partial(_attend, inputs), _mistakes(inputs)),
     ]  # fmt: skip
 
@@ -182,7 +183,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     window, start = len(inputs["k_ring"]), inputs["start"]
     i = wrong_along(outputs["out"], right(inputs))[0]
     return (
-        f"Row {i} of the chunk (position {start + i}) is wrong: it should see the keys from "
+        f"Row {i} of the chunk (position {start + i}) is wrong. It should attend to the keys from "
         f"position {max(0, start + i - window + 1)} to its own."
     )
 
@@ -203,12 +204,12 @@ EXERCISE = Exercise(
     hints=(
         "Take a window of 3 and a chunk of two. Which keys does the first new token need, and "
         "which of them are left when both new tokens have been written?",
-        "Let the chunk attend to what the ring held before, put together with the chunk itself. "
-        "The positions of both together say who sees whom; the order does not matter.",
+        "Let the chunk attend to what the ring held before, together with the chunk itself. The "
+        "positions of both make the mask. The order does not matter.",
     ),
     common_errors=(
-        "Testing with chunks of one token, where writing first is right.",
-        "Making the ring larger instead: then some chunk is longer again.",
+        "Testing only with chunks of one token, where writing first is right.",
+        "Making the ring larger instead. Some chunk will be longer again.",
     ),
     cases=cases,
     expected=expected,

@@ -1,4 +1,4 @@
-"""Write down which token lies in which slot of a ring."""
+"""Write down which token is in which slot of a ring."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-After `n_tokens` tokens, counted from position 0, which position lies in each slot of a ring of
+After `n_tokens` tokens, counted from position 0, which position is in each slot of a ring of
 `window` slots? Return an integer array of shape `(window,)`, with −1 for a slot that no token has
-reached. `n_tokens` may be 0, and it may be so large that a loop over all tokens takes too long.
+reached. `n_tokens` can be 0, and it can be so large that a loop over all tokens takes too long.
 """
 STARTER = '''
 def ring_slots(n_tokens, window):
@@ -58,19 +58,17 @@ def _rounds(inputs: Inputs) -> Slips:
     turned = np.roll(last, -(n % window)) if n > window else first
     return [
         (np.where(slots < n - window, slots + window, first),
-         "The ring is taken to have gone round at most once. It goes round as often as the text is "
-         "long."),
+         "You let the ring wrap at most once. It wraps as often as the text is long enough."),
         (np.where(now < n, now, -1),
-         "Slots that this round has not reached are said to be empty. They still hold tokens of "
-         "the round before."),
-        (turned, "The tokens go round the wrong way: position p lies in slot p mod window."),
+         "You return −1 for slots that this round has not reached. They still hold tokens of the "
+         "round before."),
+        (turned, "Your tokens go around the wrong way. Position p goes into slot p mod window."),
         (np.where(slots < n, (n - 1 - slots) // window, -1),
-         "Those are the rounds of the ring. Which positions lie in the slots?"),
+         "Those are the rounds of the ring. Which positions are in the slots?"),
         (n - (n - slots) % window,
-         "One token too many, and a slot that no token has reached says -1."),
+         "One token too many, and a slot that no token has reached should be −1."),
         (listed,
-         "Those are the slots of the last tokens. The other way round is asked: the position in "
-         "each slot."),
+         "Those are the slots of the last tokens. Return the reverse: the position in each slot."),
     ]  # fmt: skip
 
 
@@ -81,20 +79,20 @@ def slips(inputs: Inputs) -> Slips:
     below = n - 1 - (n - 1 - slots) % window
     return [
         (np.where(held < 0, 0, held),
-         "An empty slot says -1: with 0 it would look like the slot of the first token."),
-        (below, "A slot that no token has reached says -1, not another negative number."),
-        (np.sort(held), "That is the order of the text. A ring holds its tokens in the order of "
-         "the slots: the token at position p lies in slot p mod window."),
-        (np.sort(held)[::-1], "That is the order of the text, the newest first. A token lies in "
+         "You put 0 into an empty slot, so it looks like the slot of the first token. Use −1."),
+        (below, "A slot that no token has reached should be −1, not another negative number."),
+        (np.sort(held), "That's the order of the text. In a ring, the token at position p is in "
          "slot p mod window."),
-        (_written(n + 1, window), f"One token too many: the last of {n} has position {n - 1}."),
+        (np.sort(held)[::-1], "That's the order of the text, the newest first. The token at "
+         "position p is in slot p mod window."),
+        (_written(n + 1, window), f"One token too many. The last of {n} has position {n - 1}."),
         (_written(max(n - 1, 0), window),
-         f"One token is missing: {n} tokens have the positions 0 to {n - 1}."),
+         f"One token is missing. {n} tokens have the positions 0 to {n - 1}."),
         (np.where(slots < n, slots, -1),
          "Those are the first tokens. Each new one overwrites the oldest."),
-        (slots, "Those are the numbers of the slots. Which positions lie in them?"),
+        (slots, "Those are the numbers of the slots. Which positions are in them?"),
         (np.where(held < 0, -1, held % window),
-         "Those are the slots again: the position itself is asked, not its remainder."),
+         "Those are the slots again. Return the position itself, not its remainder."),
         *_rounds(inputs),
     ]  # fmt: skip
 
@@ -107,7 +105,7 @@ def right(inputs: Inputs) -> Array:
 EXERCISE = Exercise(
     id="ring_slots",
     page="sliding-window",
-    title="Who lies where",
+    title="Which token is in which slot",
     kind="write",
     groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
@@ -119,13 +117,13 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Of all positions that fall into a slot, the ring holds the last one.",
-        "The tokens that are held are the last min(n_tokens, window). Write each position p into "
-        "slot p % window of an array that is full of -1.",
+        "Of all positions that go into a slot, the ring holds the last one.",
+        "The ring holds the last min(n_tokens, window) tokens. Write each position p into slot "
+        "p % window of an array that is full of −1.",
     ),
     common_errors=(
         "Returning the positions in the order of the text.",
-        "Counting n_tokens as a position: the last token has position n_tokens − 1.",
+        "Counting n_tokens as a position. The last token has position n_tokens − 1.",
         "Leaving 0 in empty slots, which is a position like any other.",
     ),
     cases=cases,

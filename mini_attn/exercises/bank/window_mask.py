@@ -11,10 +11,10 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function should say which keys each query can see: causally, at most `window` keys counting
-its own, and never an empty slot. `q_positions` and `kv_positions` are integer arrays; a key at
-position −1 is an empty slot, and keys lie in the order of a ring. Find out what is wrong, and
-repair it. Return a boolean array `(q_len, kv_len)`.
+This function should say which keys each query can attend to: causally, at most `window` keys
+counting its own, and never an empty slot. `q_positions` and `kv_positions` are integer arrays. A
+key at position −1 is an empty slot, and the keys are in the order of a ring. Find out what is
+wrong, and repair it. Return a boolean array `(q_len, kv_len)`.
 """
 STARTER = '''
 def window_mask(q_positions, kv_positions, window):
@@ -84,35 +84,35 @@ def slips(inputs: Inputs) -> Slips:
     window = inputs["window"]
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"keys": 1},
-         f"One key too many: the window of {window} counts the token's own key, so the key "
-         f"{window} places back is outside."),
+         f"One key too many. The window of {window} counts the token's own key, so the key "
+         f"{window} positions back is outside."),
         ({"empty": -1},
-         "A slot at position -1 holds no token, but it may lie inside the window."),
+         "You attend to an empty slot. A key at position -1 holds no token."),
         ({"by": "places"},
-         "The mask is made from indices of the array. A ring puts new tokens in old slots: compare "
-         "the positions of queries and keys."),
-        ({"nearest": 1}, "The token does not see itself: its own key belongs to the window."),
-        ({"empty": 1}, "The token at position 0 is not seen: only a slot at position −1 is empty."),
+         "Your mask is made from indices of the array. A ring puts new tokens in old slots, so "
+         "compare the positions of queries and keys."),
+        ({"nearest": 1}, "The token does not attend to itself. Its own key belongs to the window."),
+        ({"empty": 1}, "You hide the token at position 0. Only a slot at position −1 is empty."),
         ({"by": "sorted"},
-         "The keys were sorted. Column j belongs to the key in slot j, wherever it stands in the "
-         "text: leave the slots in their order."),
+         "You sorted the keys. Column j belongs to the key in slot j, wherever it is in the text, "
+         "so leave the slots in their order."),
         ({"by": "rows"},
-         "The queries are placed by their rows, as the last ones of the array. Take their "
+         "You placed the queries by their rows, as the last ones of the array. Use their "
          "positions, as for the keys."),
-        ({"keys": -1}, f"One key too few: {window} keys are seen, the token's own included."),
-        ({"nearest": -(10**6)}, "Later tokens are seen: the mask is causal as well."),
-        ({"keys": np.inf}, "The window is missing: far keys are seen too."),
+        ({"keys": -1}, f"One key too few. There are {window}, the token's own included."),
+        ({"nearest": -(10**6)}, "Later tokens are visible. The mask is causal as well."),
+        ({"keys": np.inf}, "The window is missing, so far keys are visible too."),
         ({"far": True},
-         "The window reaches ahead. A query sees keys at its own place and before it only."),
+         "Your window reaches ahead. A query attends only to keys at its own position and before."),
     ]  # fmt: skip
     places = mistakes[2][1]
     return [
         (_mask(inputs, by="places", empty=-1), places),  # nor does it look for empty slots
         *with_pairs(partial(_mask, inputs), mistakes),
         (_mask(inputs, by="places", keys=1, empty=-1),
-         f"Two things. {places} And: one key too many is seen, as the window counts the token's "
-         "own key."),
-        (~right(inputs), "The mask is upside down: True means that the query may attend."),
+         f"Two things. {places} And one key too many is visible: the window counts the token's own "
+         "key."),
+        (~right(inputs), "Your mask is upside down. True means that the query may attend."),
     ]  # fmt: skip
 
 
@@ -129,15 +129,15 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     i, j = np.argwhere(outputs["mask"] != wanted)[0]
     verb = "should" if wanted[i, j] else "must not"
     return (
-        f"With a window of {inputs['window']}, the query at position {q[i]} {verb} see the key at "
-        f"position {kv[j]}."
+        f"With a window of {inputs['window']}, the query at position {q[i]} {verb} attend to the "
+        f"key at position {kv[j]}."
     )
 
 
 EXERCISE = Exercise(
     id="window_mask",
     page="sliding-window",
-    title="Who sees whom in a ring",
+    title="The mask of a ring",
     kind="bug",
     groups={"edges": 3},
     minutes=10,
@@ -148,14 +148,14 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "How many keys does the last query see? And what does the mask say when the keys lie in "
-        "another order?",
-        "How far a key lies behind a query is the difference of their positions. It is seen if "
-        "that is 0 or more and below the window, and if the slot holds a token.",
+        "How many keys does the last query attend to? And what does the mask say when the keys are "
+        "in another order?",
+        "The difference of their positions says how far a key is behind a query. The key is "
+        "visible if that is 0 or more and below the window, and if the slot holds a token.",
     ),
     common_errors=(
-        "`<=` where `<` belongs: the token's own key is one of the window's.",
-        "Repairing the count and leaving the triangle: right until the ring begins again.",
+        "`<=` where `<` belongs. The token's own key is one of the window's.",
+        "Fixing the count and leaving the triangle, which is right until the ring wraps.",
         "Forgetting slots that hold no token yet.",
     ),
     cases=cases,

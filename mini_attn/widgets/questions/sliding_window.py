@@ -1,6 +1,8 @@
-"""The predictions of the chapter on the sliding window: pairs, slots and keys at hand."""
+"""The predictions of the chapter on the sliding window: pairs, wrapping and keys at hand."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from mini_attn import cost
 from mini_attn.models import MODELS
@@ -16,53 +18,31 @@ def _pairs() -> Question:
     answer = cost.visible_pairs(n, n, window=window)
     return Question(
         key="sliding-window/pairs",
-        text=f"{n} tokens attend causally with a window of {window}: each sees at most {window} "
-        "keys, its own included. How many pairs of a query and a key are visible?",
+        text=f"{n} tokens attend causally with a window of {window}, so each attends to at most "
+        f"{window} keys, its own included. How many pairs of a query and a key are visible?",
         answer=answer,
         unit="pairs",
         kind="sum",
-        explanation=f"The first token sees 1, the second 2, and from the third on each sees "
-        f"{window}: 1 + 2 + {n - 2} × {window} = {answer}.",
+        explanation="The first token attends to 1 key, the second to 2, and from the third on "
+        f"each to {window}: 1 + 2 + {n - 2} × {window} = {answer}.",
         mistakes=(
-            Mistake(n * window, "The first tokens have fewer tokens before them than that."),
-            Mistake(cost.visible_pairs(n, n), "That is the whole triangle, without a window."),
+            Mistake(
+                n * window, "You gave every token a full window. The first ones have fewer keys."
+            ),
+            Mistake(cost.visible_pairs(n, n), "That's the whole triangle, without a window."),
             Mistake(
                 cost.visible_pairs(n, n, window=window + 1),
-                f"That is {window} keys besides the token's own. The window counts its own too.",
+                f"You counted {window} keys and the token's own. The window includes its own.",
             ),
             Mistake(
                 cost.visible_pairs(n, n, window=window - 1),
-                "That leaves out the token's own key, which belongs to the window.",
+                "You left out the token's own key, which belongs to the window.",
             ),
-            Mistake(n * n, "That is the full square, without mask and without window."),
+            Mistake(n * n, "That's the full square, without the mask and the window."),
             Mistake(
                 cost.visible_pairs(n, n) - answer,
                 "Those are the pairs that the window takes away.",
             ),
-        ),
-    )
-
-
-def _slot() -> Question:
-    window, position = 4096, 10_000
-    slot = position % window
-    return Question(
-        key="sliding-window/slot",
-        text=f"A ring has {window:,} slots, numbered from 0, and the token at position p goes "
-        f"into slot p mod {window:,}. In which slot does the token at position {position:,} lie?",
-        answer=slot,
-        unit="slots",
-        kind="place",
-        signed=True,
-        explanation=f"The ring has gone round {position // window} times: {position:,} − "
-        f"{position // window} × {window:,} = {slot:,}.",
-        mistakes=(
-            Mistake(position - window, "The ring has gone round twice by then, not once."),
-            Mistake(slot + 1, "Slots and positions are both counted from 0."),
-            Mistake(slot - 1, "Slots and positions are both counted from 0: nothing to subtract."),
-            Mistake(window - slot, "That is how many slots are left until the ring begins again."),
-            Mistake(position // window, "That is how often the ring has gone round."),
-            Mistake(position, "There is no such slot: the ring has fewer."),
         ),
     )
 
@@ -72,27 +52,31 @@ def _keys_at_hand() -> Question:
     needed = new + window - 1
     return Question(
         key="sliding-window/chunk",
-        text=f"A chunk of {new:,} new tokens arrives in the middle of a long text; the window is "
-        f"{window:,}. How many different keys does the chunk look at, all its queries together?",
+        text=f"A chunk of {new:,} new tokens arrives in the middle of a long text. The window is "
+        f"{window:,}. How many different keys do its queries attend to, all together?",
         answer=needed,
         unit="keys",
         kind="count",
-        explanation=f"The first new token looks {window - 1:,} positions back, the last at itself: "
-        f"{window - 1:,} old keys and {new:,} new ones. A ring of {window:,} cannot hold them "
-        "all.",
+        explanation=f"The first new token looks {window - 1:,} positions back, the last also at "
+        f"itself: {window - 1:,} old keys and {new:,} new ones. A ring of {window:,} can't hold "
+        "them all.",
         mistakes=(
-            Mistake(window, "That is what one query sees. The queries are at different positions."),
+            Mistake(
+                window, "That's what one query attends to. The queries are at different positions."
+            ),
             Mistake(
                 new + window,
-                "Nearly: the first new token sees itself and one fewer of the old ones.",
+                "Nearly. The first new token attends to itself and one fewer of the old ones.",
             ),
-            Mistake(new, "The new tokens also look at what came before them."),
+            Mistake(
+                new, "You counted the new keys alone. The new tokens also attend to older ones."
+            ),
             Mistake(
                 window - 1,
-                "Those are the old keys alone. The new tokens see each other as well.",
+                "Those are the old keys alone. The new tokens attend to each other as well.",
             ),
-            Mistake(new * window, "That counts pairs. Most keys are looked at by many queries."),
-            Mistake(window - new, "The ring does not give up old keys before they were read."),
+            Mistake(new * window, "You counted pairs. Most keys are used by many queries."),
+            Mistake(window - new, "You subtracted the new keys. They come on top of the old ones."),
         ),
     )
 
@@ -103,99 +87,157 @@ def _reach() -> Question:
     return Question(
         key="sliding-window/reach",
         text=f"Mistral 7B (v0.1) has {layers} layers with a window of {window:,} keys, the "
-        "token's own included. How many positions back can a token be that still has an effect "
+        "token's own included. How many positions back can a token be and still have an effect "
         "on the last layer's output?",
         answer=answer,
         unit="positions",
         kind="product",
-        explanation=f"Each layer reaches {window - 1:,} positions further back, since the window "
-        f"counts the token itself: {layers} × {window - 1:,} = {answer:,}.",
+        explanation=f"Each layer reaches {window - 1:,} positions further back, because the "
+        f"window counts the token itself: {layers} × {window - 1:,} = {answer:,}.",
         mistakes=(
             Mistake(
                 layers * window,
-                "Nearly (it is the number that is usually given). The window counts the token's "
-                "own key, so a layer reaches one position less.",
+                "Nearly, and it's the number that's usually given. But the window counts the "
+                "token's own key, so a layer reaches one position less.",
             ),
             Mistake(
                 window - 1,
-                "That is one layer. The next layer carries on from what it brought nearer.",
+                "That's one layer. The next one starts from what it brought nearer.",
             ),
-            Mistake(window, "That is one layer, and the token itself is in the window."),
+            Mistake(window, "That's one layer, and the token itself is in the window."),
             Mistake(
                 (layers - 1) * (window - 1),
-                "The first layer looks back too: every layer adds its reach.",
+                "You left out a layer. The first one looks back too.",
             ),
-            Mistake(layers + window - 1, "The reaches of the layers add up: multiply, do not add."),
-            Mistake(layers, "That would be one position a layer, as with a window of 2."),
+            Mistake(layers + window - 1, "Each layer adds its whole reach, so multiply."),
+            Mistake(layers, "That would be one position per layer, as with a window of 2."),
         ),
     )
 
 
-def _ring_bytes() -> Question:
-    context, each = 20_480, 2
-    layers, heads, size = MISTRAL.n_layers, MISTRAL.n_kv_heads, MISTRAL.head_dim
+def _wrap() -> Question:
     window = MISTRAL.window or 0
-    total = cost.cache_bytes(MISTRAL, batch=1, context=context, dtype_bytes=each)
     return Question(
-        key="sliding-window/bytes",
-        text=f"Mistral 7B (v0.1): {layers} layers, {heads} key/value heads of {size}, a window of "
-        f"{window:,} in every layer. How many bytes do its rings take for one sequence of "
-        f"{context:,} tokens in bfloat16?",
-        answer=total,
-        unit="bytes",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"2 (keys and values) × {layers} × {heads} × {size} × {each} bytes × "
-        f"{window:,} slots = {total:,} bytes, whatever the length beyond {window:,}.",
+        key="sliding-window/wrap",
+        text=f"A window has {window:,} keys. By mistake, a program rotates each query and key by "
+        f"its slot (its position mod {window:,}) instead of its position. How many tokens can a "
+        "text have before an output is wrong?",
+        answer=window,
+        unit="tokens",
+        kind="count",
+        explanation=f"Positions 0 to {window - 1:,} are also the numbers of their slots. The next "
+        "token goes into slot 0 and looks as if it came before all the others. A test with a "
+        "shorter text never notices.",
+        mistakes=(
+            Mistake(window - 1, f"The token at position {window - 1:,} is the last right one. "
+                    "Count from 0."),
+            Mistake(window + 1, f"The token at position {window:,} goes into slot 0, so it's "
+                    "rotated as if it were the first."),
+            Mistake(2 * window, "By then the ring has wrapped once, and slots and positions "
+                    "differ."),
+            Mistake(2 * window - 1, "By then the ring has wrapped, and slots and positions "
+                    "differ."),
+            Mistake(1, "The first tokens go into the slots with their own numbers, so nothing is "
+                    "wrong yet."),
+        ),
+    )  # fmt: skip
+
+
+def _faster() -> Question:
+    context, window = 32_768, MISTRAL.window or 0
+    full = replace(MISTRAL, attention="gqa", window=None)
+
+    def percent(batch: int) -> int:
+        read = [
+            sum(cost.step_bytes(model, kv_len=context, batch=batch).values())
+            for model in (full, MISTRAL)
+        ]
+        return round(100 * (1 - read[1] / read[0]))
+
+    work = cost.matmul_flops(full, q_len=1, kv_len=context)
+    share = round(100 * (work["scores"] + work["weighted sum"]) / sum(work.values()))
+    cache = cost.step_bytes(full, kv_len=context)["cache read"] / 1e9
+    weights = cost.step_bytes(full, kv_len=context)["weights"] / 1e9
+    answer = percent(1)
+    return Question(
+        key="sliding-window/faster",
+        text=f"Mistral 7B (v0.1), one sequence of {context:,} tokens, bfloat16. A decode step "
+        f"waits for the bytes that it reads. With a window of {window:,}, how many percent shorter "
+        "can the step get?",
+        answer=answer,
+        unit="%",
+        kind="share",
+        tolerance=0.04,
+        explanation=f"The step reads {weights:.1f} GB of weights either way. The window leaves an "
+        f"eighth of the {cache:.1f} GB of cache, which is {answer}% less in all.",
         mistakes=(
             Mistake(
-                total * context // window,
-                f"That keeps all {context:,} tokens. A ring keeps the last {window:,}.",
+                round(100 * (1 - window / context)),
+                "That's how much the cache shrinks. The step also reads the weights.",
             ),
-            Mistake(total // 2, "Keys and values are both kept, and each number has 2 bytes."),
-            Mistake(total // layers, f"That is one layer of {layers}."),
             Mistake(
-                total * MISTRAL.n_heads // heads,
-                f"Those are the query heads. Keys and values have {heads} heads.",
+                share,
+                "That's attention's share of the FLOPs. A decode step waits for bytes, and most of "
+                "them are weights.",
             ),
-            Mistake(8 * total, "Those are bits."),
-            Mistake(2 * total, "In bfloat16 a number takes 2 bytes, not 4."),
+            Mistake(
+                round(100 / (100 / answer - 1)),
+                "You divided what's saved by the shorter step. Divide it by the longer one.",
+            ),
+            Mistake(
+                round(100 * cache / (cache + weights)),
+                "That's the whole cache. The window leaves an eighth of it.",
+            ),
+            Mistake(
+                percent(16),
+                "That would be 16 sequences, which share one reading of the weights.",
+            ),
         ),
     )
 
 
-def _hybrid() -> Question:
+def _full_share() -> Question:
     model, context = MODELS["gemma-3-27b"], 131_072
     window, layers = model.window or 0, model.n_layers
     full = layers // model.full_every
     slots = full * context + (layers - full) * window
+    answer = round(100 * full * context / slots)
     return Question(
-        key="sliding-window/hybrid",
-        text=f"Gemma 3 27B has {layers} layers; every {model.full_every}th keeps all tokens, the "
-        f"others a window of {window:,}. For a text of {context:,} tokens: how many slots do all "
-        "layers together hold?",
-        answer=slots,
-        unit="slots",
-        kind="sum",
+        key="sliding-window/full-share",
+        text=f"Gemma 3 27B has {layers} layers. Every {model.full_every}th keeps all tokens, the "
+        f"others the last {window:,}. For a text of {context:,} tokens, how many percent of its "
+        "cache is in the full layers?",
+        answer=answer,
+        unit="%",
+        kind="share",
         tolerance=0.005,
-        explanation=f"{full} layers hold {context:,} each and {layers - full} hold {window:,}: "
-        f"{slots:,}. The {full} full layers take {full * context / slots:.0%} of it.",
+        explanation=f"{full} layers hold {context:,} entries each, the other {layers - full} "
+        f"hold {window:,}. That's {full * context:,} of {slots:,}. In a long text the windows "
+        "hardly count.",
         mistakes=(
-            Mistake(layers * context, "That would be so if all layers kept everything."),
-            Mistake(layers * window, "The full layers keep all tokens, not a window of them."),
             Mistake(
-                (full + 1) * context + (layers - full - 1) * window,
-                f"{layers} / {model.full_every} is not whole: the last two layers are windowed, "
-                f"so there are {full} full ones.",
+                round(100 * full / layers),
+                "That's the share of the layers. Each of them holds far more than a window.",
             ),
             Mistake(
-                (layers - full) * context + full * window,
-                "The other way round: most layers are windowed.",
+                100 - answer,
+                "That's the share of the windowed layers.",
             ),
-            Mistake(full * context // 2, "Half of the full layers is missing."),
-            Mistake(context + window, "That is one layer of each kind."),
+            Mistake(
+                round(100 * context / (context + window)),
+                "That's one layer of each kind. There are more windowed layers.",
+            ),
+            Mistake(
+                round(100 * (1 - full / layers)),
+                "That's the share of windowed layers among all layers.",
+            ),
+            Mistake(100, "Nearly, but the windows hold something too."),
+            Mistake(
+                round(100 * slots / (layers * context)),
+                "That's the cache against one with every layer full.",
+            ),
         ),
     )
 
 
-ALL = (_pairs(), _slot(), _keys_at_hand(), _reach(), _ring_bytes(), _hybrid())
+ALL = (_pairs(), _wrap(), _keys_at_hand(), _reach(), _faster(), _full_share())

@@ -29,7 +29,7 @@ function line(result, at) {
       + text(x + w / 2, y + 45, `${position}`, kind === "new" ? "ring-newest" : "ring-quiet", MIDDLE)
       + target(at, `token-${i}`, x, y, w, 30, `${token}, token ${position}, ${KINDS[kind]}`);
   });
-  return text(0, 13, `The text: token ${result.newest} sees ${result.cached} of ${result.step}`, "ring-head") + cells.join("");
+  return text(0, 13, `The text: token ${result.newest} attends to ${result.cached} of ${result.step}`, "ring-head") + cells.join("");
 }
 
 // The slots clockwise from the top; the arrow points at the one written last.
@@ -68,8 +68,8 @@ function weights(result, at) {
   const rows = result.rows.map(({ token, kind, weight, full }, i) => {
     const y = y0 + 44 + i * 28;
     const name = text(x0, y + 15, token, `ring-word-${kind}`);
-    const hit = target(at, `bar-${i}`, x0 - 2, y - 1, wide, 24, `${token}: ${weight === null ? "not there yet" : `weight ${decimal(weight)}`}`);
-    if (kind === "later") return name + text(from, y + 15, "not there yet", "ring-quiet") + hit;
+    const hit = target(at, `bar-${i}`, x0 - 2, y - 1, wide, 24, `${token}: ${weight === null ? "still to come" : `weight ${decimal(weight)}`}`);
+    if (kind === "later") return name + text(from, y + 15, "still to come", "ring-quiet") + hit;
     const numbers = `<text x="${round(x0 + wide)}" y="${y + 15}" class="ring-number"${END}>${decimal(weight)} <tspan class="ring-quiet">(${decimal(full)})</tspan></text>`;
     return name + box(from, y + 2, Math.max(1, long * weight), 18, "ring-bar") + box(from, y + 2, Math.max(1, long * full), 18, "ring-bar-full") + numbers + hit;
   });
@@ -79,7 +79,7 @@ function weights(result, at) {
   return { inside: head + key + rows.join(""), bottom: y0 + 44 + 8 * 28 + 4 };
 }
 
-export function draw(result, { width = 720, live = false, part, label = "The text, the ring of its last tokens, and what the newest token sees" } = {}) {
+export function draw(result, { width = 720, live = false, part, label = "The text, the ring of its last tokens, and what the newest token attends to" } = {}) {
   const at = { ...layout(width), live, entry: `token-${result.newest}` };
   const inside = line(result, at) + circle(result, at);
   const bottom = at.top + 2 * at.radius + SLOT[1] + 30;

@@ -1,19 +1,19 @@
 // The ring in words: the sentence, the table, and the arithmetic behind tokens, slots and bars.
 import { count, decimal, terms, whole } from "../core/text.js";
 
-export const KINDS = { new: "new", held: "held", gone: "overwritten", later: "not there yet" };
+export const KINDS = { new: "new", held: "held", gone: "overwritten", later: "still to come" };
 
 export function describe({ rows, newest, window, cached, overwritten, lost, head, step }) {
   const slot = `“${rows[newest].token}” is token ${newest} and goes into slot ${newest} mod ${window} = ${newest % window}`;
   const over = overwritten === null ? "" : `, over “${rows[overwritten].token}” (token ${overwritten})`;
-  const loss = lost ? ` Without the window head ${head} would give ${whole(Math.round(100 * lost))} % of its weight to what is gone.` : "";
+  const loss = lost ? ` Without the window, head ${head} would give ${whole(Math.round(100 * lost))}% of its attention to what's gone.` : "";
   return `${slot}${over}. ${count(step, "token")} so far, ${whole(cached)} held.${loss}`;
 }
 
 export function table({ rows, window, head, kept_ring: ring, kept_all: all }) {
   const cell = (value) => (value === null ? "–" : decimal(value));
   return {
-    caption: `Window ${window}, weights of head ${head}; the ring has room for ${whole(ring)} numbers, a cache of all tokens holds ${whole(all)}`,
+    caption: `Window ${window}, weights of head ${head}; the ring can hold ${whole(ring)} values, a cache of all tokens holds ${whole(all)}`,
     head: ["token", "position", "slot", "state", "weight with the window", "weight without"],
     rows: rows.map(({ token, position, slot, kind, weight, full }) => [
       token, String(position), kind === "later" || kind === "gone" ? "–" : String(slot), KINDS[kind], cell(weight), cell(full),
@@ -25,25 +25,25 @@ function explainToken({ rows, newest, window }, i) {
   const { token, position, slot, kind } = rows[i];
   const where = `${position} mod ${window} = ${slot}`;
   const away = newest - position;
-  if (kind === "later") return `“${token}” has not come yet. It will go into slot ${where}.`;
-  if (kind === "gone") return `“${token}” (token ${position}) is ${away} before the newest, and ${away} is not below ${window}: no query sees it any more. Its slot, ${where}, holds token ${position + window * Math.floor(away / window)}.`;
-  return `“${token}” (token ${position}) lies in slot ${where}. It is ${away} before the newest, and ${away} is below ${window}: seen.`;
+  if (kind === "later") return `“${token}” is still to come. It will go into slot ${where}.`;
+  if (kind === "gone") return `“${token}” (token ${position}) is ${away} positions back, and ${away} isn't below ${window}, so no query attends to it anymore. Its slot, ${where}, now holds token ${position + window * Math.floor(away / window)}.`;
+  return `“${token}” (token ${position}) is in slot ${where}. It's ${away} positions back, and ${away} is below ${window}, so it's in the window.`;
 }
 
 function explainSlot({ rows, slots, newest, window }, s) {
   const position = slots[s];
-  if (position === null) return `Slot ${s} is empty: fewer than ${window} tokens have come.`;
+  if (position === null) return `Slot ${s} is empty, because fewer than ${window} tokens have come.`;
   const next = position + window;
   const until = position === newest ? "just now" : `${newest - position} ago`;
-  return `Slot ${s} holds “${rows[position].token}”, token ${position}, since ${position} mod ${window} = ${s}; written ${until}. Token ${next} will overwrite it. The ring lies in memory in the order of its slots, not of the text.`;
+  return `Slot ${s} holds “${rows[position].token}”, token ${position}, since ${position} mod ${window} = ${s}; written ${until}. Token ${next} will overwrite it. In memory, the ring is in the order of its slots, not of the text.`;
 }
 
 function explainBar({ rows, newest, first, q, keys, scale, head }, i) {
   const { token, kind, score, weight, full } = rows[i];
   const query = rows[newest].token;
-  if (kind === "later") return `“${token}” has not come yet.`;
+  if (kind === "later") return `“${token}” is still to come.`;
   const made = `Head ${head}, “${query}” looks at “${token}”: (${terms(q, keys[i])}) times ${decimal(scale, 1)} = ${decimal(score)}.`;
-  if (kind === "gone") return `${made} Without the window the weight would be ${decimal(full)}. But the key is overwritten: weight 0.`;
+  if (kind === "gone") return `${made} Without the window, its weight would be ${decimal(full)}. But the key is overwritten, so its weight is 0.`;
   const sum = first ? `the ${newest - first + 1} keys that are held` : "all keys";
   return `${made} Softmax over ${sum}: ${decimal(weight, 3)}; over all ${newest + 1}: ${decimal(full, 3)}.`;
 }
