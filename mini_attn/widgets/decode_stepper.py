@@ -8,14 +8,14 @@ __all__ = ["DecodeStepper"]
 
 
 class DecodeStepper(LivingWidget):
-    """Which rows a step computes, which it reads, and what that adds up to.
+    """Show which rows a step computes, which it reads, and what both ways add up to.
 
     Parameters
     ----------
     step : int
         0 to 4: the prefill of the prompt, then the tokens that follow one by one.
     cached : bool
-        Whether keys and values are kept.
+        Whether the keys and values are cached.
     head : {1, 2}
         Whose rows are shown.
 
@@ -34,6 +34,6 @@ class DecodeStepper(LivingWidget):
 
     _widget = "decode_stepper"
     caption = (
-        "Step 2 of decoding the running example with a cache: the rows of the new token are "
-        "computed, those of five tokens are read. Below, what both ways add up to."
+        "Step 2 of decoding the running example with a cache. It computes the rows of the new "
+        "token and reads those of five. Below are the running totals with and without a cache."
     )

@@ -175,7 +175,7 @@ def test_explanations_carry_the_numbers(results: list[dict[str, Any]]) -> None:
     assert f"= {row['scores'][4] / 0.5:.2f}; times 0.5 = {row['scores'][4]:.2f}" in said["w-5-4"]
     assert f"weight {row['weights'][4]:.3f}" in said["w-5-4"]
     assert "masked" in said["w-5-6"]
-    assert "does not need it again" in said["w-1-0"]
+    assert "doesn't need it again" in said["w-1-0"]
     assert "not there yet" in said["w-6-0"]
     assert "No later step asks for it" in said["q-0"]
     assert "read from the cache" in said["k-0"]
@@ -190,6 +190,9 @@ def test_sentence_and_table_of_every_state(results: list[dict[str, Any]]) -> Non
     for state, result, (sentence, table) in zip(STATES, results, run(body, STATES), strict=True):
         plain = result["total"]["plain"]
         assert f"{plain['passes']} without" in sentence
-        assert ("read from the cache" in sentence) == (state["cached"] and state["step"] > 0)
+        assert ("from the cache" in sentence) == (state["cached"] and state["step"] > 0)
         assert table["rows"][1][2] == f"{plain['flops']:,}"
         assert {len(row) for row in table["rows"]} == {len(table["head"])}
+        weights = (state["step"] + 1) * 4 * 4 * example.D_MODEL**2
+        assert table["rows"][3][1:] == [f"{weights:,}"] * 2  # each pass reads them, either way
+        assert (f"{weights:,} bytes so far" in sentence) == (state["step"] > 0)

@@ -312,17 +312,17 @@ def test_arithmetic_by_pointer_tap_and_keyboard(open_page: Visit) -> None:
     box = page.locator(STEPPER)
     detail = box.locator(".living-detail")
     box.locator("[data-id='w-5-4']").hover(force=True)  # what takes the pointer is the field
-    expect(detail).to_contain_text("“was” looks at “there”: q · k =")
+    expect(detail).to_contain_text("“was” attends to “there”: q · k =")
     assert box.locator(".living-also").count() == 2  # the query and the key it is made of
     box.locator("[data-id='k-0']").click()
     expect(detail).to_contain_text("The key of “Once”, read from the cache")
     page.mouse.move(0, 0)
     box.locator("[tabindex='0'][data-id]").focus()
-    expect(detail).to_contain_text("“was” looks at “was”")
+    expect(detail).to_contain_text("“was” attends to “was”")
     page.keyboard.press("ArrowLeft")
-    expect(detail).to_contain_text("“was” looks at “there”")
+    expect(detail).to_contain_text("“was” attends to “there”")
     page.keyboard.press("ArrowUp")
-    expect(detail).to_contain_text("“there” looks at “there”")
+    expect(detail).to_contain_text("“there” attends to “there”")
     for _ in range(9):
         page.keyboard.press("ArrowLeft")
     expect(detail).to_contain_text("The query of “there” was used when")
@@ -334,7 +334,7 @@ def test_focus_survives_a_change_from_outside(open_page: Visit) -> None:
     box = page.locator(STEPPER)
     box.locator("[tabindex='0'][data-id]").focus()
     page.evaluate("location.hash = '#decode_stepper:cached=false'")
-    expect(say(box)).to_contain_text("all over again")
+    expect(say(box)).to_contain_text("old ones again")
     assert page.evaluate("document.activeElement.dataset.id") == "w-5-5"
 
 
@@ -343,7 +343,7 @@ def test_link_to_a_state(open_page: Visit, protocol: str) -> None:
     page = open_page.look("light.html#decode_stepper:step=4&cached=false", protocol=protocol)
     box = page.locator(STEPPER)
     expect(say(box)).to_contain_text("Step 4")
-    expect(say(box)).to_contain_text("7 more all over again")
+    expect(say(box)).to_contain_text("7 old ones again")
     expect(page.locator(CALCULATOR).locator(".living-note")).to_be_hidden()
     page.evaluate("location.hash = '#decode_stepper:step=1&head=2'")  # a link on the same page
     expect(say(box)).to_contain_text("Step 1")

@@ -4,7 +4,7 @@ import { scaleLinear } from "d3-scale";
 import { END, MIDDLE, line, round, stroke, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 
-const METRICS = [["passes", "Token passes"], ["flops", "FLOPs"], ["bytes", "Bytes read and written"]];
+const METRICS = [["passes", "Token passes"], ["flops", "FLOPs"], ["bytes", "Bytes moved"]];
 const WAYS = [["cached", "with a cache"], ["plain", "without"]];
 const AXIS = 54; // room for the numbers at the vertical axis
 
@@ -42,7 +42,8 @@ export function charts(result, y, at) {
   const parts = METRICS.map(([key, name], n) => {
     const x = at.wide ? n * (width + gap) : 0;
     const top = y + 30 + (at.wide ? 0 : n * (tall + 12));
-    return text(x, top, name, "step-metric") + figures(result, key, x, top + 26) + plot(result, key, x, top + 62, width, height);
+    const named = key === "bytes" ? `${name}, ${whole(result.weight_bytes)} for weights` : name;
+    return text(x, top, named, "step-metric") + figures(result, key, x, top + 26) + plot(result, key, x, top + 62, width, height);
   });
   return { inside: title + parts.join(""), bottom: y + 30 + (at.wide ? tall : 3 * tall + 2 * 12) - 12 };
 }

@@ -72,6 +72,7 @@ export function compute(state) {
     now: { cached: work.cached[step].now, plain: work.plain[step].now },
     total: { cached: work.cached[step].total, plain: work.plain[step].total },
     history: work,
+    weight_bytes: (step + 1) * weightBytes, // each pass reads them, with a cache or without
     cache_bytes: cacheBytes(pass.there),
   };
 }

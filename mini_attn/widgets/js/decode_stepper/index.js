@@ -15,6 +15,7 @@ export default {
     { key: "head", kind: "choice", label: "Head", options: [[1, "1"], [2, "2"]] },
     { key: "step", kind: "range", label: "Step", show: (step) => (step ? `${step} of ${schema.step.max}` : "prefill") },
   ],
+  main: ["step", "cached"],
   second: { title: "Running totals", narrow: "Weights and running totals" },
   play: { key: "step", milliseconds: 1400 },
   compute, draw, describe, table, explain,

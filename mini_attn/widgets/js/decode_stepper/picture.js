@@ -8,7 +8,7 @@ import { charts } from "./charts.js";
 import { KINDS } from "./words.js";
 
 const SHORT = { new: "new", again: "again", kept: "kept", later: "" };
-const LEGEND = [["new", "computed now"], ["kept", "kept: read from the cache"], ["again", "computed again"], ["later", "not there yet"]];
+const LEGEND = [["new", "computed now"], ["kept", "read from the cache"], ["again", "computed again"], ["later", "not there yet"]];
 const WIDE = 600; // below this the weights go under the rows
 
 // Where everything goes. Narrow screens get another arrangement, never smaller text.
@@ -58,7 +58,7 @@ function weightRow(result, i, y, at) {
   return result.rows.map((other, j) => {
     const [x, w] = [at.x.w + j * at.cell + 1, at.cell - 2];
     const says = weights ? (j > i ? "masked" : `weight ${decimal(weights[j])}`) : kind === "later" ? "not there yet" : "not needed";
-    const hit = target(at, `w-${i}-${j}`, x, y, w, at.tall, `${token} looks at ${other.token}: ${says}`);
+    const hit = target(at, `w-${i}-${j}`, x, y, w, at.tall, `${token} attends to ${other.token}: ${says}`);
     if (j > i) return (weights ? text(x + w / 2, y + at.tall / 2 + 4, "·", "step-quiet", MIDDLE) : "") + hit;
     if (!weights) return box(x, y, w, at.tall, kind === "later" ? "step-box-later" : "step-box-none") + hit;
     // Pale under dark numbers, or nearly full under light ones: nothing between is legible.
@@ -81,7 +81,7 @@ function headings(result, at) {
   });
   const title = at.wide
     ? name(at.x.w, count * at.cell, `weights of head ${result.head}`, at.straight ? 16 : 14)
-    : text(0, at.weights - 46, `Weights of head ${result.head}: who looks at whom`, "step-head");
+    : text(0, at.weights - 46, `Weights of head ${result.head}: which token attends to which`, "step-head");
   const names = at.wide ? { q: "query", k: "key", v: "value", out: "output" } : { q: "query", k: "key", v: "value" };
   return {
     vectors: Object.entries(names).map(([key, words]) => name(at.x[key], at.panel, words)).join(""),
@@ -107,13 +107,13 @@ function lineOf(result, i, at) {
 function legend(y, at) {
   const key = inLines(LEGEND, y, { width: at.width, lead: 34, gap: 16, line: 24 }, (kind, words, x, line) =>
     frame(x + 1, line, 24, kind, { ...at, tall: 14 }) + text(x + 33, line + 11.5, words, "step-quiet"));
-  const words = at.wide ? "the four numbers of a row, up is plus, down is minus" : "four numbers of a row, up is plus";
+  const words = at.wide ? "the four values of a row, up if positive, down if negative" : "four values of a row, up if positive";
   return { inside: key.inside + text(0, key.bottom + 34, `Bars: ${words}.`, "step-quiet"), bottom: key.bottom + 38 };
 }
 
 function sameOutput({ difference, rows, there }, y, at) {
   const size = difference === 0 ? "0" : difference.toExponential(0);
-  const wide = `✓ Output for “${rows[there - 1].token}”, with and without a cache: largest difference ${size}`;
+  const wide = `✓ Output for “${rows[there - 1].token}” with and without a cache: largest difference ${size}`;
   return at.wide ? text(0, y, wide, "step-same")
     : text(0, y, "✓ Same output with and without a cache", "step-same") + text(16, y + 18, `largest difference ${size}`, "step-same");
 }

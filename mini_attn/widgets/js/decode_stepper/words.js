@@ -2,17 +2,18 @@
 import { count, decimal, list, terms, whole } from "../core/text.js";
 
 export const KINDS = {
-  new: "computed now", again: "computed again, though nothing changed", kept: "read from the cache", later: "not there yet",
+  new: "computed now", again: "computed again, although nothing has changed", kept: "read from the cache", later: "not there yet",
 };
 const NAMES = { q: "query", k: "key", v: "value", out: "output of the head" };
 
-export function describe({ step, cached, counts, total, there, rows }) {
-  const start = step ? `Step ${step}: “${rows[there - 1].token}” has arrived.` : "Prefill: the prompt arrives in one piece.";
-  const fresh = `${count(counts.new, "row")} ${counts.new === 1 ? "is" : "are"} computed`;
+export function describe({ step, cached, counts, total, there, rows, weight_bytes: weights }) {
+  const start = step ? `Step ${step} processes “${rows[there - 1].token}”.` : "Prefill: the whole prompt goes through at once.";
+  const fresh = `It computes ${count(counts.new, "new row")}`;
   const old = cached ? counts.kept : counts.again;
-  const rest = cached ? `${whole(old)} ${old === 1 ? "is" : "are"} read from the cache` : `and ${whole(old)} more all over again`;
-  const work = old ? `${fresh}${cached ? "," : ""} ${rest}` : fresh;
-  return `${start} ${work}. So far ${whole(total.cached.passes)} token passes with a cache, ${whole(total.plain.passes)} without.`;
+  const rest = cached ? `and reads ${whole(old)} from the cache` : `and ${whole(old)} old ones again`;
+  const work = old ? `${fresh} ${rest}` : fresh;
+  const bytes = `The bytes moved differ less, ${whole(total.cached.bytes)} and ${whole(total.plain.bytes)}, because each pass reads all the weights either way: ${whole(weights)} bytes so far.`;
+  return `${start} ${work}. So far, that's ${whole(total.cached.passes)} token passes with a cache and ${whole(total.plain.passes)} without.${step ? ` ${bytes}` : ""}`;
 }
 
 export function table(result) {
@@ -23,10 +24,11 @@ export function table(result) {
     head: ["", "with a cache", "without"],
     rows: [
       row("token passes", "passes"), row("FLOPs (a multiply-add is 2)", "flops"),
-      row("bytes: weights, keys and values read and written", "bytes"),
+      row("bytes moved: weights, keys and values", "bytes"),
+      ["of these, bytes of weights: each pass reads them all", whole(result.weight_bytes), whole(result.weight_bytes)],
       ["bytes kept in the cache", whole(result.cache_bytes), "0"],
       [`output for “${result.rows[result.there - 1].token}”`, output, output],
-      ["largest difference of the two outputs", result.difference === 0 ? "0" : result.difference.toExponential(1), ""],
+      ["largest difference between the outputs", result.difference === 0 ? "0" : result.difference.toExponential(1), ""],
     ],
   };
 }
@@ -34,11 +36,11 @@ export function table(result) {
 function explainRow(result, name, i) {
   const { token, kind } = result.rows[i];
   const values = result.rows[i][name];
-  if (kind === "later") return `“${token}” is not there yet: nothing to compute or to keep.`;
+  if (kind === "later") return `“${token}” is not there yet, so there's nothing to compute or to keep.`;
   if (!values) {
     return name === "q"
-      ? `The query of “${token}” was used when “${token}” was new. No later step asks for it, so it is not kept.`
-      : `The output of “${token}” was computed when it was new, and cannot change.`;
+      ? `The query of “${token}” was used when “${token}” was new. No later step asks for it, so the cache doesn't keep it.`
+      : `The output of “${token}” was computed when the token was new, and it can't change.`;
   }
   const from = name === "out" ? "its weights times the values" : `its embedding times W_${name}`;
   return `The ${NAMES[name]} of “${token}”, ${KINDS[kind]}: ${from} = ${list(values)}.`;
@@ -48,11 +50,11 @@ function explainWeight(result, i, j) {
   const { q, scores, weights, token, kind } = result.rows[i];
   const other = result.rows[j];
   if (kind === "later") return `“${token}” is not there yet.`;
-  if (j > i) return `“${token}” may not look at “${other.token}”, which comes later: masked, so its weight is 0.`;
-  if (!weights) return `How “${token}” looks at “${other.token}” was settled when “${token}” was new; the step does not need it again.`;
+  if (j > i) return `“${other.token}” comes after “${token}”, so it's masked and its weight is 0.`;
+  if (!weights) return `This weight was computed when “${token}” was new. The step doesn't need it again.`;
   const sum = scores[j] / result.scale;
   const rest = i ? `; e to the ${decimal(scores[j])}, divided by the sum of all ${whole(i + 1)}` : "; the only key";
-  return `“${token}” looks at “${other.token}”: q · k = ${terms(q, other.k)} = ${decimal(sum)}; times ${decimal(result.scale, 1)} = ${decimal(scores[j])}${rest}: weight ${decimal(weights[j], 3)}.`;
+  return `“${token}” attends to “${other.token}”: q · k = ${terms(q, other.k)} = ${decimal(sum)}; times ${decimal(result.scale, 1)} = ${decimal(scores[j])}${rest}: weight ${decimal(weights[j], 3)}.`;
 }
 
 // What stands behind a part of the picture, and the other parts that belong to it.
