@@ -272,7 +272,7 @@ def told(course: Path) -> Callable[[str], str]:
     [
         "CheckFailed: by hand: Your scores aren't scaled",
         "CheckFailed: by hand: Each key is rotated with the base of the step",
-        "CheckFailed: by hand: That fills the whole device with caches",
+        "CheckFailed: by hand: You've filled the whole device with caches",
         "CheckFailed: type: The answer is one number; this is a str",
     ],
 )

@@ -234,7 +234,7 @@ def test_wheel_runs_without_the_project(folder: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
     )
-    assert "weights need their place" in done.stdout
+    assert "weights have to fit" in done.stdout
     assert str(tmp_path) in done.stdout
 
 

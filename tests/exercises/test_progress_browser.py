@@ -344,7 +344,7 @@ def test_a_notebook_of_the_same_host_knows_the_answer(visit: Visit) -> None:
     before = stored(page)
     found = page.evaluate(IN_A_NOTEBOOK, [source, asdict(QUESTIONS["kv-cache/passes"]), "7"])
     assert (found["shown"], found["attempt"]) == ("7", "7")
-    found = page.evaluate(IN_A_NOTEBOOK, [source, asdict(QUESTIONS["kv-cache/fit"]), ""])
+    found = page.evaluate(IN_A_NOTEBOOK, [source, asdict(QUESTIONS["kv-cache/larger"]), ""])
     assert (found["shown"], found["attempt"]) == ("", "")
     assert stored(page) == before
 

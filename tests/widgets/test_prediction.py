@@ -56,11 +56,11 @@ BY_HAND = {
     "attention/gradient": 25,
     "attention/aligned": 64 / 64**0.5,
     "kv-cache/passes": 100 * 101 // 2,
-    "kv-cache/score-shape": 12 * 100,
-    "kv-cache/copies": 1000 * 999 // 2,
+    "kv-cache/attention-share": round(100 * 36_864 / (36_864 + 2 * 123_532)),
+    "kv-cache/copies": 1000 * 999 // 2 * 2 * 12 * 768 * 4,
     "kv-cache/gpt2-bytes": 2 * 12 * 12 * 64 * 4 * 100,
     "kv-cache/users": 2 * 8_030_261_248 + 64 * 4096 * 131_072,
-    "kv-cache/fit": (80 * 10**9 - 2 * 8_030_261_248) // (8192 * 131_072),
+    "kv-cache/novel": 100_000 * 2 * 32 * 8 * 128 * 2,
     "kv-cache/larger": 0.5,
     "kv-cache/true-bits": 3 + 64 / 16,
     "decoding-roofline/ridge": 153,
@@ -253,17 +253,17 @@ def test_without_javascript_question_and_closed_answer_stand_in_the_page() -> No
     bundle, _ = Prediction("kv-cache/copies", attempt="</script><b>")._repr_mimebundle_()
     page = bundle["text/html"]
     assert "<code>k = np.concatenate([k, new_row])</code>" in page
-    assert "<details><summary>The answer</summary><p>499,500 rows. " in page
+    assert "<details><summary>The answer</summary><p>36,827,136,000 bytes. " in page
     assert page.count("</script>") == 2  # of the state and of the question, none from the attempt
-    assert bundle["text/plain"].startswith("Predict: A cache grows to 1,000 rows")
-    assert "Answer: 499,500 rows." in bundle["text/plain"]
+    assert bundle["text/plain"].startswith("Predict: GPT-2's cache grows to 1,000 tokens")
+    assert "Answer: 36,827,136,000 bytes." in bundle["text/plain"]
     assert "image/png" not in bundle
 
 
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[Page]:
     """Two predictions on a page of their own, opened from the folder."""
-    boxes = "".join(Prediction(key)._html() for key in ("kv-cache/gpt2-bytes", "kv-cache/fit"))
+    boxes = "".join(Prediction(key)._html() for key in ("kv-cache/gpt2-bytes", "kv-cache/larger"))
     source = (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Predictions</title>'
         f'<script src="{(built() / "living.page.js").as_uri()}" defer></script>{boxes}'
@@ -288,14 +288,14 @@ def test_a_reader_answers_by_keyboard_and_finds_the_attempt_again(page: Page) ->
     assert "Type a number first" in said.inner_text()
     answer.fill("614,400")
     answer.press("Enter")
-    assert "That is one layer." in said.inner_text()
+    assert "That's one layer." in said.inner_text()
     assert second.get_by_role("status").inner_text() == ""
 
     page.reload()  # the attempt is still there, in its own question only
     first, second = page.locator(".predict:not(.predict-fallback)").all()
     answer, said = first.get_by_label("Your answer"), first.get_by_role("status")
     assert answer.input_value() == "614,400"
-    assert "That is one layer." in said.inner_text()
+    assert "That's one layer." in said.inner_text()
     assert second.get_by_label("Your answer").input_value() == ""
 
     first.get_by_role("button", name="Show the answer").click()

@@ -92,7 +92,7 @@ def test_right_within_the_stated_rounding_is_right() -> None:
         "mla/crossover": ["170", "170.7", "170 tokens", "1.7e2"],  # the first whole number is asked
         "kv-cache/passes": ["5,051", "5.1e3", "5 thousand"],  # exact
         "position/shaw-work": ["16"],  # a foreseen mistake is nearer than a rounding
-        "kv-cache/fit": ["59.5", "60"],
+        "kv-cache/novel": ["52.4 GB", "12.2 GB"],
         "mqa-gqa/step-bytes": ["33", "32.2 MB", "30 GB"],
     }
     for key, texts in wrong.items():

@@ -51,7 +51,7 @@ def _text(n: Numbers) -> str:
     return f"""
 With pencil and paper: Llama-2-7B has {PARAMETERS:,} parameters, 32 layers, 32 query heads, as many
 key/value heads, and `head_dim` 128. Weights and cache are stored in float16. How many sequences
-of {n.context:,} tokens fit on a device with {n.memory} GB beside the weights?
+of {n.context:,} tokens fit on a device with {n.memory} GB, together with the weights?
 """
 
 
@@ -59,35 +59,35 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     one, weights, left = n.one, n.weights, n.whole - n.weights
     more = 100 * (2**30 / 1e9 - 1)
     return {
-        n.whole // one: "That fills the whole device with caches: the weights need their place "
-        "too.",
-        left // (one // 2): "Half of each cache is missing: there are keys and values.",
-        left // (one * 2): "Each number takes 2 bytes in float16, not 4.",
-        (n.whole - 2 * weights) // (one * 2): "That is float32: in float16 a number takes 2 bytes.",
-        left // (one * 8): "Those are bits: a float16 number has 16 bits, which are 2 bytes.",
-        left // (one // MODEL.n_layers): "That is the cache of one layer: there are 32 of them.",
-        left // (one // 4): "That is 8 key/value heads: this model has one for each of its 32 "
-        "heads.",
-        (n.memory * 2**30 - weights) // one: f"A GB is 1e9 bytes; this is {n.memory} GiB, "
-        f"{more:.1f} % more.",
-        (n.whole - weights // 2) // one: "The weights are stored in float16 too: 2 bytes for each.",
-        (n.whole - 2 * weights) // one: "The weights are stored in float16: 2 bytes for each, not "
-        "4.",
-        left * n.context // one: f"Those are tokens. A sequence has {n.context:,} of them.",
-        n.right + 1: "Rounded up, the last sequence does not fit any more: round down.",
+        n.whole // one: "You've filled the whole device with caches. The weights have to fit too.",
+        left // (one // 2): "You've counted half of each cache. There are keys and values.",
+        left // (one * 2): "You've counted 4 bytes per value of the cache. In float16, it's 2.",
+        (n.whole - 2 * weights) // (one * 2): "That's float32. In float16, a number takes 2 bytes.",
+        left // (one * 8): "You've counted bits. A float16 number has 16 bits, which are 2 bytes.",
+        left // (one // MODEL.n_layers): "That's the cache of one layer. There are 32.",
+        left // (one // 4): "You've counted 8 key/value heads. This model has 32, one for "
+        "each query head.",
+        (n.memory * 2**30 - weights) // one: f"You've counted {n.memory} GiB, which is "
+        f"{more:.1f}% more. A GB is 1e9 bytes.",
+        (n.whole - weights // 2) // one: "You've counted 1 byte per weight. The weights are in "
+        "float16 too, 2 bytes each.",
+        (n.whole - 2 * weights) // one: "You've counted 4 bytes per weight. The weights are in "
+        "float16, 2 bytes each.",
+        left * n.context // one: f"That's how many tokens fit. A sequence has {n.context:,}.",
+        n.right + 1: "You rounded up, but the last sequence doesn't fit. Round down.",
     }
 
 
 def _pairs(n: Numbers) -> dict[float, str]:
     """Two things at once: what the weights are taken for, and one sequence's cache."""
     of_weights = {
-        0: "The weights need their place too.",
+        0: "The weights have to fit too.",
         n.weights // 2: "The weights take 2 bytes each.",
         2 * n.weights: "The weights take 2 bytes each, not 4.",
     }
     of_one = {
         n.one // 2: "There are keys and values.",
-        2 * n.one: "A number of the cache takes 2 bytes, not 4.",
+        2 * n.one: "A value of the cache takes 2 bytes, not 4.",
         n.one // MODEL.n_layers: f"There are {MODEL.n_layers} layers.",
     }
     return {
@@ -104,16 +104,17 @@ def _number(n: Numbers) -> NumberQuestion:
         otherwise=(
             *(near(value, idea, 0) for value, idea in _pairs(n).items()),
             Remark(
-                "A sequence fits whole or not at all: give the whole number.",
+                "A sequence fits entirely or not at all, so give a whole number.",
                 low=n.right,
                 high=n.right + 1,
             ),
             Remark(
-                "At least one sequence fits: the weights leave most of the device free.", high=0
+                "At least one sequence fits, because the weights leave most of the device free.",
+                high=0,
             ),
             Remark(
-                "{value:,.6g} is {times_too_many}. Bytes of the weights first, then bytes of one "
-                "sequence's cache."
+                "{value:,.6g} is {times_too_many}. Start with the bytes of the weights, then the "
+                "bytes of one sequence's cache."
             ),
         ),
     )
@@ -136,15 +137,14 @@ def made(**numbers: Any) -> Exercise:
         text=_text(n),
         number=_number(n),
         hints=(
-            "The device holds the weights once and a cache for every sequence.",
-            "Bytes of the weights: parameters times 2. Bytes of one cache: 2 (K and V) "
-            "times layers, heads, head_dim, tokens, times 2 bytes. Subtract, divide, round "
-            "down.",
+            "The device holds the weights once, and one cache for every sequence.",
+            "The weights take 2 bytes per parameter. One cache takes 2 (K and V) times layers, "
+            "heads, head_dim, tokens, times 2 bytes. Subtract, divide, and round down.",
         ),
         common_errors=(
             "Forgetting the weights.",
             "Counting keys but not values.",
-            "Taking a GB for 2**30 bytes.",
+            "Taking 2**30 bytes for a GB.",
         ),
         draw=partial(drawn, made, CHOICES),
     )

@@ -12,8 +12,8 @@ TEXT = """
 Write one step of attention with a cache, in NumPy. The inputs are the new token's `q`, `k_new`,
 `v_new` of shape `(batch, heads, 1, head_dim)`, the arrays `k_cache` and `v_cache` of shape
 `(batch, heads, capacity, head_dim)`, and `length`, the number of slots that hold a token. Return
-`out` of the shape of `q`, and both caches with the new row in its slot. Slots that hold no token
-may contain anything, NaN too. Leave the arrays that were passed in as they are.
+`out` with the shape of `q`, and both caches with the new row in its slot. Slots without a token may
+contain anything, even NaN. Don't change the arrays that were passed in.
 """
 STARTER = '''
 def cached_step(q, k_new, v_new, k_cache, v_cache, length):
@@ -73,30 +73,30 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     scores = inputs["q"] @ k.swapaxes(-1, -2) * size**-0.5
     return [
         (_out(inputs, k, v, scale=1.0),
-         f"The scores are not scaled: divide q·k by the square root of head_dim = {size}."),
+         f"You haven't scaled the scores. Divide q·k by the square root of head_dim = {size}."),
         (_out(inputs, k, v, scale=1.0 / size),
-         f"The scores are divided by head_dim = {size}; it is its square root."),
+         f"You divided the scores by head_dim = {size}. Divide by its square root instead."),
         (_out(inputs, k, v, scale=(size * inputs["q"].shape[1]) ** -0.5),
-         "The scores are scaled by the width of all heads together; the scale is one head's."),
+         "You scaled the scores by the width of all heads together. Use the size of one head."),
         (_out(inputs, k[:, :, :at], v[:, :, :at]),  # zeros, if there is no other token
-         "The new token does not see itself: its own key and value belong to what it attends to."),
+         "Your new token doesn't attend to itself. Include its own key and value."),
         (_out(inputs, k[:, :, :1], v[:, :, :1]),
-         "The query looks at key 0 only: a causal mask aligned to the top left. The new token is "
-         "the last one and sees every key."),
+         "Your query attends to key 0 only, as with a causal mask aligned to the top left. The new "
+         "token is the last one, so it attends to every key."),
         (_out(inputs, full_k, full_v),
-         f"Slots that hold no token take part: only the first length + 1 = {at + 1} do."),
-        (scores @ v, "The scores are used as weights: the softmax is missing."),
-        (_out(inputs, k, k), "The keys are summed; the output is a weighted sum of the values."),
+         f"You let slots without a token take part. Only the first length + 1 = {at + 1} should."),
+        (scores @ v, "You used the scores as weights. The softmax is missing."),
+        (_out(inputs, k, k), "You summed the keys. The output is a weighted sum of the values."),
         (np.broadcast_to(v.mean(axis=2, keepdims=True), inputs["q"].shape),
-         "Every token gets the same weight: the scores have no effect on the result."),
+         "Every token gets the same weight, so your scores have no effect on the result."),
         (np.broadcast_to(v.sum(axis=2, keepdims=True), inputs["q"].shape),
-         "Each weight is 1: the softmax has to run over the keys, the last axis of the scores."),
+         "Each of your weights is 1. Run the softmax over the keys, the last axis of the scores."),
         (_out(inputs, k, v, scale=(at + 1) ** -0.5),
-         "The scores are divided by the root of the number of tokens. It is the root of head_dim = "
-         f"{size}, however many tokens there are."),
+         "You divided the scores by the root of the number of tokens. Divide by the root of "
+         f"head_dim = {size}, however many tokens there are."),
         (_out(inputs, k, v) + 0 * holes,
-         "Empty slots have weight 0, but 0 times NaN is NaN: leave their values out, do not only "
-         "hide their scores."),
+         "You gave empty slots a weight of 0, but 0 times NaN is NaN. Leave out their values, not "
+         "just their scores."),
     ]  # fmt: skip
 
 
@@ -115,18 +115,18 @@ def asked(inputs: Inputs, outputs: Outputs) -> Outputs:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Say whether the past has changed, or the new row is not where it should be."""
+    """Say whether an earlier row has changed, or where the new row is missing."""
     at, wanted = inputs["length"], right(inputs)
     for name, word in (("k_cache", "key"), ("v_cache", "value")):
         if not close(outputs[name][:, :, :at], wanted[name][:, :, :at]):
             return (
-                f"A row of the past changed in {name}. The new {word} belongs in the next free "
-                f"slot, number {at} (counting from 0); the slots before it are taken."
+                f"You changed an earlier row of {name}. The new {word} belongs in the next free "
+                f"slot, number {at} (counting from 0)."
             )
         if not close(outputs[name][:, :, at], wanted[name][:, :, at]):
             return (
-                f"The new {word} is not in slot {at} of {name}: append it, "
-                "or the next step will miss this token."
+                f"The new {word} isn't in slot {at} of {name}. Write it there, or the next step "
+                "will miss this token."
             )
     return None
 
@@ -150,17 +150,17 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "The new token brings one key and one value. First they go into the cache, then the query "
-        "meets everything that is in it now.",
+        "The new token brings one key and one value. Put them into the cache first. Then compare "
+        "the query with everything that's in it.",
         "Copy both caches. Write k_new and v_new into slot `length`. Cut both to the first "
-        "`length + 1` slots. Scores: q times the transposed keys, divided by the root of head_dim. "
-        "Softmax over the last axis, times the values.",
+        "`length + 1` slots. The scores are q times the transposed keys, divided by the root of "
+        "head_dim. Take the softmax over the last axis and multiply by the values.",
     ),
     common_errors=(
-        "Forgetting that the new token also sees itself.",
-        "Attending to the whole array, unused slots included. With zeros in them the result looks "
-        "almost right.",
-        "Writing into the array that was passed in: the caller's cache changes behind its back.",
+        "Forgetting that the new token also attends to itself.",
+        "Attending to the whole array, including unused slots. With zeros in them, the result "
+        "looks almost right.",
+        "Writing into the array that was passed in, which changes the caller's cache.",
     ),
     cases=cases,
     expected=expected,

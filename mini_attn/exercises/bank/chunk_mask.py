@@ -7,11 +7,10 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function should say which keys each query of a chunk can see. It passed the one test below
-it. Find out when it is wrong, and repair it. `q_positions` and `kv_positions` are
-integer arrays, one position per query and per key; a key at position -1 is an empty slot, and
-slots need not be in order. Return a boolean array `(q_len, kv_len)`, True where the query may
-attend.
+This function should say which keys each query of a chunk may attend to. It passed the one test
+below it. Find out when it's wrong, and fix it. `q_positions` and `kv_positions` are integer arrays
+with one position per query and per key. A key at position -1 is an empty slot, and slots may be in
+any order. Return a boolean array `(q_len, kv_len)`, True where the query may attend.
 """
 STARTER = '''
 def chunk_mask(q_positions, kv_positions):
@@ -63,28 +62,27 @@ def _more_slips(inputs: Inputs) -> Slips:
     last, in_order = (kv >= 0).sum() - len(q) + rows, np.sort(kv)
     return [
         ((kv >= 0) & (slots <= q),
-         "A slot's number is taken for the position of its key. The positions say where a key "
-         "really stands."),
+         "You took a slot's number for the position of its key. Compare kv_positions instead."),
         (slots <= q,
-         "Two things. A slot's number is taken for the position of its key. And: empty slots are "
-         "seen."),
+         "Two things. You took a slot's number for the position of its key. And: you let queries "
+         "attend to empty slots."),
         ((kv >= 0) & (kv <= rows),
-         "The queries are counted from 0, as if they were the first tokens. Their positions are "
-         "given."),
+         "You counted the queries from 0, as if they were the first tokens. Use q_positions."),
         (kv <= rows,
-         "Two things. The queries are counted from 0, as if they were the first tokens. And: empty "
-         "slots are seen."),
+         "Two things. You counted the queries from 0, as if they were the first tokens. And: you "
+         "let queries attend to empty slots."),
         ((kv > 0) & (kv <= q),
-         "The token at position 0 is hidden. It is the first token; only -1 marks an empty slot."),
-        (kv < q, "Two things. A token does not see itself. And: empty slots are seen."),
+         "You've hidden position 0. That's the first token; only -1 marks an empty slot."),
+        (kv < q,
+         "Two things. Your token doesn't attend to itself. And: you let queries attend to empty "
+         "slots."),
         (np.broadcast_to((kv >= 0) & (kv <= q[:1]), (len(q), kv.size)),
-         "Every query gets the row of the first. Each has a position of its own."),
+         "You gave every query the row of the first. Each has its own position."),
         ((in_order >= 0) & (in_order <= q),
-         "The columns are sorted by position. Column j belongs to slot j, wherever its token "
-         "stands in the text."),
+         "You sorted the columns by position. Column j belongs to slot j, wherever its token is in "
+         "the sequence."),
         ((kv >= 0) & (kv <= last),
-         "The queries are taken for the last tokens that are there. Their own positions say where "
-         "they stand."),
+         "You took the queries for the last tokens in the cache. Use their own positions."),
     ]  # fmt: skip
 
 
@@ -97,31 +95,33 @@ def slips(inputs: Inputs) -> Slips:
     place = np.cumsum(kv >= 0, axis=1) - 1
     return [
         (np.tril(np.ones((q_len, kv_len), bool)),
-         "The triangle starts at the top left: it takes the first query for token 0. It stands at "
-         f"position {q[0, 0]}. Compare positions, not indices of the array."),
+         "Your triangle starts at the top left, so it takes the first query for token 0. It's at "
+         f"position {q[0, 0]}. Compare positions, not array indices."),
         (np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len),
-         "The triangle is aligned to the end of the array. That holds while slots are in order and "
-         "all filled; only the positions say where a key really stands."),
+         "You aligned the triangle to the end of the array. That's right only while all slots are "
+         "filled and in order. Compare positions instead."),
         ((kv >= 0) & (place <= q),
-         "Filled slots are counted from the left, as if they stood in the order of the text. A "
-         "cache may put a new token in an old slot: compare the positions themselves."),
+         "You counted filled slots from the left, as if they were in order. But a cache may put a "
+         "new token in an old slot, so compare the positions themselves."),
         ((kv >= 0) & np.tril(np.ones((q_len, kv_len), bool)),
-         "The triangle starts at the top left: it takes the first query for token 0. It stands at "
-         f"position {q[0, 0]}. Compare positions, not indices of the array."),
+         "Your triangle starts at the top left, so it takes the first query for token 0. It's at "
+         f"position {q[0, 0]}. Compare positions, not array indices."),
         ((kv >= 0) & np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len),
-         "The triangle is aligned to the end of the array. That holds while slots are in order and "
-         "all filled; only the positions say where a key really stands."),
-        (before, "A slot at position -1 holds no token and may never be seen, but it is smaller "
-         "than every position."),
-        ((kv >= 0) & (kv < q), "A token does not see itself here: its own position is allowed."),
-        (~((kv >= 0) & before), "The mask is upside down: True means that the query may attend."),
+         "You aligned the triangle to the end of the array. That's right only while all slots are "
+         "filled and in order. Compare positions instead."),
+        (before, "You let queries attend to empty slots. Their position -1 is smaller than every "
+         "query's position, so exclude it."),
+        ((kv >= 0) & (kv < q), "Your token doesn't attend to itself. Allow its own position too."),
+        (~((kv >= 0) & before), "Your mask is inverted. True means that the query may attend."),
         (np.broadcast_to(kv >= 0, (q_len, kv_len)),
-         "Later tokens are seen: a query may look at its own position and at smaller ones only."),
+         "You let queries attend to later tokens. Allow only their own position and smaller ones."),
         (seen | ~seen.any(axis=1, keepdims=True),
-         "A query with nothing to attend to gets a row of False. Its output is zeros, by the rule "
-         "for empty rows; letting it see everything would mix in slots that hold no token."),
-        (np.ones((q_len, kv_len), bool), "Everything is seen, the future and empty slots too."),
-        ((kv >= 0) & (kv >= q), "The comparison is reversed: keys after the query are seen."),
+         "You let a query without any key attend to everything, empty slots included. Give it a "
+         "row of False, and its output is zeros."),
+        (np.ones((q_len, kv_len), bool),
+         "You let every query attend to everything, later tokens and empty slots included."),
+        ((kv >= 0) & (kv >= q),
+         "You've reversed the comparison. Your queries attend to the keys after them."),
         *_more_slips(inputs),
     ]  # fmt: skip
 
@@ -136,9 +136,9 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first pair that is wrong."""
     wanted = right(inputs)
     i, j = np.argwhere(outputs["mask"] != wanted)[0]
-    verb = "should" if wanted[i, j] else "must not"
+    verb = "should" if wanted[i, j] else "mustn't"
     q, kv = inputs["q_positions"][i], inputs["kv_positions"][j]
-    return f"The query at position {q} {verb} see the key at position {kv}."
+    return f"The query at position {q} {verb} attend to the key at position {kv}."
 
 
 EXERCISE = Exercise(
@@ -155,14 +155,14 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Ask of each pair: where does this query stand in the text, and where does this key?",
+        "For each pair, ask where this query is in the sequence, and where this key is.",
         "Put the query positions in a column and the key positions in a row, and compare. Then "
-        "take out the slots that hold nothing.",
+        "exclude the empty slots.",
     ),
     common_errors=(
-        "Testing with a whole prompt only, where both alignments are the same triangle.",
-        "Moving the triangle to the bottom right: better, and still wrong when slots are empty or "
-        "out of order.",
+        "Testing with a whole prompt only, where both alignments give the same triangle.",
+        "Moving the triangle to the bottom right. That's better, but still wrong when slots are "
+        "empty or out of order.",
     ),
     cases=cases,
     expected=expected,

@@ -1,4 +1,4 @@
-"""Attend to a cache of codes without making a key or a value anew."""
+"""Attend to a cache of codes without rebuilding a key or a value."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
-The cache of one head holds codes: the key of token `j` is `k_zero + k_scale * k_codes[j]`, with a
-scale and a zero for each channel, and its value is `v_zero[j] + v_scale[j] * v_codes[j]`, with a
-scale and a zero for each token. `q` has the shape `(head_dim,)`, the codes are whole numbers
-`(tokens, head_dim)`, and the query sees every token. Write the step without rebuilding a single
-key or value. Return `folded` `(head_dim,)`, the query for which `k_codes @ folded` can go into the
-softmax, and `out` `(head_dim,)`. One of the four arrays of scales and zeros is of no use: which?
+The cache of one head holds integer codes. The key of token `j` is `k_zero + k_scale * k_codes[j]`,
+with a scale and a zero for each channel. Its value is `v_zero[j] + v_scale[j] * v_codes[j]`, with a
+scale and a zero for each token. `q` has the shape `(head_dim,)`, the codes have the shape
+`(tokens, head_dim)`, and the query attends to every token. Write the step without rebuilding a
+single key or value. Return `folded` `(head_dim,)`, the query for which `k_codes @ folded` can go
+into the softmax, and `out` `(head_dim,)`. You don't need one of the four arrays of scales and
+zeros. Which one?
 """
 STARTER = '''
 def code_attention(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
@@ -90,20 +91,20 @@ def _foldings(inputs: Inputs) -> list[tuple[Array, str]]:
     q, scale, zero = (inputs[name] for name in ("q", "k_scale", "k_zero"))
     root = q.size**-0.5
     added = (
-        "The zero is added to the query. Multiplied out, q · key is a sum with the codes and a sum "
-        "without; look at the second for two different tokens."
+        "You added the zero to the query. Multiply q · key out: you get a sum with the codes and a "
+        "sum without. Compare the second one for two different tokens."
     )
     return [
         (q * root,
-         "folded is the query as it came, and it meets codes: a step of one code is worth k_scale "
-         "in its channel, and the query has to carry that."),
+         "You left the query unchanged, but it meets codes now. One code is worth k_scale in its "
+         "channel, so scale the query by that."),
         (q * scale,
-         f"folded lacks the scale of the scores, 1/√head_dim = 1/√{q.size}."),
+         f"You've left out the scale of the scores, 1/√head_dim = 1/√{q.size}."),
         (q / scale * root,
-         "The query is divided by the scale of the keys. A key is scale · code, and in q · key "
-         "the scale can go to either factor: multiply."),
+         "You divided the query by the scale of the keys. In q · key, the scale can go to either "
+         "factor, so multiply."),
         (q * (scale + zero) * root,
-         "The zero is not a part of the scale: a code does not multiply it."),
+         "You added the zero to the scale. But a code doesn't multiply the zero."),
         (q * scale * root + zero, added),
         ((q * scale + zero) * root, added),
     ]  # fmt: skip
@@ -117,27 +118,26 @@ def _outs(inputs: Inputs, weights: Array) -> list[tuple[Array, str]]:
     early = _softmax(inputs["k_codes"] @ _folded(inputs) * scale)
     return [
         (weights @ codes,
-         "out mixes codes, not values: each token's codes come with its own v_scale and v_zero."),
+         "You averaged codes, not values. Each token's codes have their own v_scale and v_zero."),
         (shares @ codes,
-         "out lacks the zeros of the values. They belong to the tokens, so they are weighted too, "
-         "and their sum goes to every channel."),
+         "You've left out the zeros of the values. Weight them like the values and add the sum to "
+         "every channel."),
         (weights @ codes + weights @ zero,
-         "The zeros of the values are there, v_scale is not."),
+         "You've used the zeros of the values, but not v_scale."),
         (shares @ codes + zero.sum(),
-         "The zeros of the values are added up without their weights."),
+         "You added up the zeros of the values without their weights."),
         (shares @ codes + zero.mean(),
-         "The zeros of the values are averaged evenly. Each has the weight of its token."),
+         "You averaged the zeros of the values evenly. Each has the weight of its token."),
         (shares @ codes + shares @ zero,
-         "The zeros of the values are multiplied by v_scale as well. A value is zero + scale · "
-         "code."),
+         "You multiplied the zeros of the values by v_scale too. A value is zero + scale · code."),
         ((shares / least) @ codes + weights @ zero,
-         "Weights times v_scale are made to sum to 1 again. They need not: only the weights do."),
+         "You normalized the weights times v_scale again. Only the weights have to sum to 1."),
         (weights @ codes * scale.mean() + weights @ zero,
-         "The mean of v_scale is used for all tokens. Each token has its own, and it goes with the "
-         "token's weight."),
+         "You used the mean of v_scale for all tokens. Each token has its own. Multiply its weight "
+         "by it."),
         (early @ codes + early @ zero,
-         "v_scale is multiplied into the scores. It belongs to the values: multiply the weights by "
-         "it, after the softmax."),
+         "You multiplied v_scale into the scores. It belongs to the values, so multiply the "
+         "weights by it, after the softmax."),
     ]  # fmt: skip
 
 
@@ -157,10 +157,10 @@ def slips(inputs: Inputs) -> Slips:
 
 
 SHOULD_BE = {
-    "folded": "k_codes @ folded should be the scaled scores up to a number that all tokens share: "
-    "write q · (k_zero + k_scale · code) out.",
-    "out": "out is the sum of the values, each with its weight from the softmax of k_codes @ "
-    "folded.",
+    "folded": "k_codes @ folded should be the scaled scores, up to a number that all tokens share. "
+    "Multiply q · (k_zero + k_scale · code) out.",
+    "out": "out should be the sum of the values, each with its weight from the softmax of "
+    "k_codes @ folded.",
 }
 
 
@@ -178,15 +178,15 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Put the formula of a key into q · key and multiply out. One part contains the codes; the "
-        "other is the same for every token. What does a softmax do with a number that is added "
-        "to all its scores?",
-        "folded is q times k_scale times 1/√head_dim, number by number. For the output, multiply "
-        "the weights by v_scale before they meet the codes, and add the weighted sum of v_zero.",
+        "Put the formula of a key into q · key and multiply out. One part contains the codes, and "
+        "the other is the same for every token. What does a softmax do if you add a number to "
+        "all its scores?",
+        "folded is q times k_scale times 1/√head_dim, elementwise. For the output, multiply the "
+        "weights by v_scale before they meet the codes, and add the weighted sum of v_zero.",
     ),
     common_errors=(
-        "Leaving out the zeros of the values, because those of the keys can be left out.",
-        "Normalising again after the weights were multiplied by the scales.",
+        "Leaving out the zeros of the values, just because those of the keys can be left out.",
+        "Normalizing again after multiplying the weights by the scales.",
         "Forgetting the scale of the scores.",
     ),
     cases=cases,

@@ -16,8 +16,8 @@ def _passes() -> Question:
     without = cost.token_passes(1, n, cached=False)
     return Question(
         key="kv-cache/passes",
-        text=f"A model writes {n} tokens from one start token, without a cache. Count 1 each time "
-        "one token goes through the model: how many token passes does it make in all?",
+        text=f"A model writes {n} tokens from one start token, without a cache. Count one token "
+        "pass each time a token goes through the model. How many token passes is that in all?",
         answer=without,
         unit="token passes",
         kind="sum",
@@ -26,18 +26,18 @@ def _passes() -> Question:
         mistakes=(
             Mistake(
                 cost.token_passes(1, n, cached=True),
-                "That is the count with a cache: one pass a step. Without one, each step runs "
-                "every token before it again.",
+                "You've counted the passes with a cache, one per step. Without a cache, each step "
+                "runs every earlier token again.",
             ),
             Mistake(
                 n * n,
-                f"That counts {n} tokens in every step, but the early steps are short: step 1 has "
-                "one token to run, step 2 has two.",
+                f"You've counted {n} tokens in every step. But the early steps are short: step 1 "
+                "has one token to run, step 2 has two.",
             ),
             Mistake(
                 cost.copied_rows(n),
-                "That adds up what is computed again and leaves out what is new: every step also "
-                "runs one token for the first time.",
+                "You've counted what's computed again, but not what's new. Each step also runs one "
+                "token for the first time.",
             ),
             Mistake(
                 n * n // 2,
@@ -46,51 +46,60 @@ def _passes() -> Question:
             ),
             Mistake(
                 cost.token_passes(1, n + 1, cached=False),
-                "That is one step too many: the last token is chosen, but nothing is chosen "
-                "after it, so it never runs.",
+                "That's one step too many. The last token is chosen, but nothing comes after it, "
+                "so it never runs.",
             ),
         ),
     )
 
 
-def _score_shape() -> Question:
-    heads, size, t = GPT2.n_heads, GPT2.head_dim, 100
-    pairs = cost.visible_pairs(1, t)
+def _attention_share() -> Question:
+    n = 1000
+    step = cost.matmul_flops(GPT2, q_len=1, kv_len=n)
+    scores, attention = step["scores"], step["scores"] + step["weighted sum"]
+    weights = sum(step.values()) - attention
+    layer = attention / GPT2.n_layers
+    whole = n * attention
     return Question(
-        key="kv-cache/score-shape",
-        text=f"GPT-2 has {heads} heads of {size}. In a cached step the new token is number {t} of "
-        "one sequence. How many scores does one layer compute in this step?",
-        answer=heads * pairs,
-        unit="scores",
-        kind="shape",
-        explanation=f"The scores have the shape (batch, heads, q_len, kv_len) = "
-        f"(1, {heads}, 1, {t}): one query row per head, one score for each key, its own included.",
+        key="kv-cache/attention-share",
+        text=f"In one cached step, GPT-2 has {n:,} keys and {n:,} values in each of its "
+        f"{GPT2.n_layers} layers, {GPT2.d_model} dimensions wide over all heads. The new query "
+        "meets every key, and its weights meet every value. The step's weight matmuls take "
+        f"{weights / 1e6:.0f} MFLOP, whatever the length. What percentage of the step's FLOPs is "
+        "attention? Guess first, then count. A multiply-add is 2 FLOPs.",
+        answer=round(100 * attention / (weights + attention)),
+        unit="percent",
+        kind="share",
+        tolerance=0.05,
+        explanation=f"Scores take 2 × {n:,} × {GPT2.d_model} × {GPT2.n_layers} FLOPs, and the "
+        f"weighted sum takes as many: {attention / 1e6:.1f} of {(weights + attention) / 1e6:.0f} "
+        "MFLOP. A step does grow with the length, but GPT-2's weights dominate over its whole "
+        f"context of {GPT2.max_context:,} tokens.",
         mistakes=(
             Mistake(
-                heads * t * t,
-                f"That is the full square, {t} queries by {t} keys. With a cache there is one "
-                "query row: the past queries are not needed again.",
+                round(100 * scores / (weights + scores)),
+                "You've counted the scores, but not the weighted sum, which takes as many FLOPs. "
+                "Or you've counted a multiply-add as one FLOP.",
             ),
             Mistake(
-                heads * cost.visible_pairs(t, t),
-                "That is the causal half of the square, which a pass over all tokens computes. "
-                "The cached step computes the last row of it.",
+                round(100 * weights / (weights + attention)),
+                "That's the weight matmuls. Take the other part.",
             ),
             Mistake(
-                heads * (t - 1),
-                "The new token also attends to itself: its key is appended before the scores are "
-                "computed.",
-            ),
-            Mistake(t, f"That is one head. Each of the {heads} heads has scores of its own."),
-            Mistake(
-                heads,
-                "That is one score per head. The new query meets every key in the cache, which is "
-                "why a cached step still grows with the text.",
+                round(100 * attention / weights),
+                "You've divided by the weight matmuls. Divide by the whole step.",
             ),
             Mistake(
-                heads * t * size,
-                f"`head_dim` = {size} is the axis that the dot product sums over; it does not "
-                "remain in the scores.",
+                round(100 * layer / (weights + layer), 1),
+                f"That's the attention of one layer. There are {GPT2.n_layers}.",
+            ),
+            Mistake(
+                round(100 * whole / (weights + whole), 1),
+                f"You've counted {n:,} queries. With a cache, a step has one.",
+            ),
+            Mistake(
+                100 * 2 * attention // (weights + 2 * attention),
+                "That's twice the attention. A multiply-add is 2 FLOPs, not 4.",
             ),
         ),
     )
@@ -98,47 +107,49 @@ def _score_shape() -> Question:
 
 def _copies() -> Question:
     n = 1000
-    copied = cost.copied_rows(n)
+    row = cost.cache_bytes_per_token(GPT2, dtype_bytes=4)
+    copied, ends = cost.copied_rows(n) * row, n * row
     return Question(
         key="kv-cache/copies",
-        text=f"A cache grows to {n:,} rows of keys, one row a step, by "
-        "`k = np.concatenate([k, new_row])`. How many old rows are copied over all steps?",
+        text=f"GPT-2's cache grows to {n:,} tokens in float32, one token per step. Each step does "
+        "`k = np.concatenate([k, new_row])`, and the same for the values, in every layer. At the "
+        f"end the cache takes {ends / 1e6:.1f} MB. How many bytes of old rows have been copied?",
         answer=copied,
-        unit="rows",
+        unit="bytes",
         kind="sum",
-        explanation=f"The step that appends row t copies the t − 1 rows before it, and "
-        f"0 + 1 + … + {n - 1} = {n:,} × {n - 1} / 2 = {copied:,}.",
+        tolerance=0.005,
+        explanation=f"The step that appends token t copies the t − 1 before it, and 0 + 1 + … + "
+        f"{n - 1} = {n:,} × {n - 1} / 2 tokens of {row:,} bytes make {copied / 1e9:.1f} GB. "
+        "That's about 500 times the cache.",
         mistakes=(
             Mistake(
-                cost.copied_rows(n + 1),
-                "That counts the new row of each step too. It is written once in any case; the "
-                "question is about the old rows.",
+                ends,
+                "That's the size of the final cache, written once. `np.concatenate` makes a new "
+                "array in every step and copies everything into it.",
             ),
             Mistake(
-                n * n,
-                f"That copies {n:,} rows in every step, but the cache is short at first: its "
-                "average length is half of that.",
+                n * ends,
+                "You've copied the full cache in every step. But it's short at first: its average "
+                "length is half of that.",
             ),
             Mistake(
-                n * n // 2,
-                "Close: half of the square splits the diagonal. The step that appends row t copies "
-                "t − 1 rows, not t − ½.",
+                copied / 2,
+                "That's the keys, or the values. Both are copied.",
             ),
             Mistake(
-                n,
-                "That would be one row a step, which is what a preallocated cache writes. "
-                "`np.concatenate` makes a new array and copies everything into it.",
+                copied / GPT2.n_layers,
+                f"That's one layer. There are {GPT2.n_layers}.",
             ),
             Mistake(
-                n - 1,
-                "That is the last step alone. Every step before it copied its own past as well.",
+                cost.copied_rows(n),
+                f"That's how many tokens are copied. Each takes {row:,} bytes.",
             ),
             Mistake(
-                2 * copied,
-                "That is keys and values together. The question asks for the rows of the keys.",
+                2 * ends,
+                "You've copied the final cache once. Every step before it copied its own.",
             ),
         ),
     )
 
 
-ALL = (_passes(), _score_shape(), _copies())
+ALL = (_passes(), _attention_share(), _copies())

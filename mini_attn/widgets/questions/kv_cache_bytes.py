@@ -20,8 +20,8 @@ def _gpt2_bytes() -> Question:
     total = cost.cache_bytes(GPT2, batch=1, context=context, dtype_bytes=each)
     return Question(
         key="kv-cache/gpt2-bytes",
-        text=f"GPT-2 has {layers} layers with {heads} key/value heads of {size}. How many bytes "
-        f"does its cache take for one sequence of {context} tokens in float32?",
+        text=f"GPT-2 has {layers} layers with {heads} key/value heads of dimension {size}. How "
+        f"many bytes does its cache take for one sequence of {context} tokens in float32?",
         answer=total,
         unit="bytes",
         kind="product",
@@ -31,35 +31,34 @@ def _gpt2_bytes() -> Question:
         mistakes=(
             Mistake(
                 total // 2,
-                "Half of it is missing. Either the factor 2, because keys and values are both "
-                "kept, or two of the 4 bytes of a float32.",
+                "Half of it is missing. You've left out the factor 2 for keys and values, or taken "
+                "2 bytes for a float32, which has 4.",
             ),
             Mistake(
                 total // layers,
-                f"That is one layer. Each of the {layers} layers keeps keys and values of its own.",
+                f"That's one layer. Each of the {layers} layers keeps its own keys and values.",
             ),
             Mistake(
                 total // layers // 2,
-                f"That is the keys of one layer: values are kept too, and there are {layers} "
-                "layers.",
+                f"That's the keys of one layer. The cache keeps values too, in {layers} layers.",
             ),
-            Mistake(8 * total, "That is the number of bits. A byte has 8 of them."),
+            Mistake(8 * total, "That's the number of bits. A byte has 8 of them."),
             Mistake(
                 total // each,
-                f"That is how many numbers are kept. In float32 each takes {each} bytes.",
+                f"That's how many values the cache keeps. In float32, each takes {each} bytes.",
             ),
             Mistake(
                 total // context,
-                f"That is one token. The cache keeps all {context}.",
+                f"That's one token. The cache keeps all {context}.",
             ),
             Mistake(
                 heads * total,
-                f"The heads are counted twice: `d_model` = {heads * size} is already "
+                f"You've counted the heads twice: `d_model` = {heads * size} is already "
                 f"{heads} heads × {size}.",
             ),
             Mistake(
                 total * 10**6 / 2**20,
-                "The size is right in MiB, which are 2^20 bytes. An MB is 10^6 bytes.",
+                "That's right in MiB, which are 2^20 bytes. An MB is 10^6 bytes.",
             ),
         ),
     )
@@ -74,101 +73,93 @@ def _users() -> Question:
     return Question(
         key="kv-cache/users",
         text=f"Llama-3-8B answers {sequences} readers in bfloat16. With {context:,} tokens each, "
-        f"it takes {(weights + cache) / 1e9:.2f} GB: {weights / 1e9:.2f} GB are weights, "
-        f"{cache / 1e9:.2f} GB are caches. Now {times} times as many come, each with half as many "
-        "tokens. How many bytes does it take?",
+        f"it takes {(weights + cache) / 1e9:.2f} GB: {weights / 1e9:.2f} GB of weights and "
+        f"{cache / 1e9:.2f} GB of caches. Now {times} times as many readers come, each with half "
+        "as many tokens. How many bytes does it take?",
         answer=total,
         unit="bytes",
         kind="sum",
         tolerance=0.005,
-        explanation=f"The weights are stored once, and the caches go with readers × tokens, which "
-        f"is {times} × ½ = {times // 2} times what it was: {weights / 1e9:.2f} + {times // 2} × "
+        explanation=f"The weights are stored once. The caches grow with readers × tokens, which is "
+        f"{times} × ½ = {times // 2} times as much: {weights / 1e9:.2f} + {times // 2} × "
         f"{cache / 1e9:.2f} = {total / 1e9:.2f} GB.",
         mistakes=(
             Mistake(
                 2 * (weights + cache),
-                "That doubles the weights too. They are the same for everybody and are stored "
-                "once; only the caches belong to the readers.",
+                "You've doubled the weights too. They're the same for everyone and stored once. "
+                "Only the caches belong to the readers.",
             ),
             Mistake(
                 times * weights + later,
-                "The caches are right. The weights do not come once for each reader: all of them "
-                "use the same ones.",
+                "The caches are right. But all readers use the same weights, so count them once.",
             ),
             Mistake(
                 weights + times * cache,
-                "That leaves out that each text is half as long. A cache grows with its tokens.",
+                "You've left out that each sequence is half as long. A cache grows with its "
+                "tokens.",
             ),
             Mistake(
                 weights + cache // 2,
-                "That leaves out that there are more readers. Each of them has a cache.",
+                "You've left out that there are more readers. Each of them has a cache.",
             ),
             Mistake(
                 weights + cache,
-                f"As before? {times} times as many readers with half the tokens each are "
-                f"{times // 2} times as many tokens in all.",
+                f"That's what it took before. {times} times as many readers with half the tokens "
+                f"each are {times // 2} times as many tokens in all.",
             ),
-            Mistake(later, "Those are the caches alone. The weights take room besides."),
+            Mistake(later, "That's the caches alone. The weights take memory too."),
             Mistake(
                 times * (weights + cache),
-                "That multiplies everything by the readers: the weights, which are stored once, "
-                "and texts that have become shorter.",
+                "You've multiplied everything by the readers. But the weights are stored once, and "
+                "the sequences are shorter now.",
             ),
         ),
     )
 
 
-def _fit() -> Question:
-    context, memory = 8192, cost.DEVICES["h100"].memory_bytes
-    weights = 2 * cost.parameter_count(LLAMA)
-    left = memory - weights
-
-    one = cost.cache_bytes(LLAMA, batch=1, context=context)
+def _novel() -> Question:
+    context, each, letters = 100_000, 2, 4
+    layers, size = LLAMA.n_layers, LLAMA.head_dim
+    total = cost.cache_bytes(LLAMA, batch=1, context=context, dtype_bytes=each)
+    text, weights = letters * context, each * cost.parameter_count(LLAMA)
     all_heads = cost.cache_bytes(replace(LLAMA, n_kv_heads=HEADS), batch=1, context=context)
-    fits = left // one
     return Question(
-        key="kv-cache/fit",
-        text=f"Llama-3-8B in bfloat16 runs on a device with {memory / 1e9:.0f} GB. Its weights "
-        f"take {weights / 1e9:.2f} GB; the cache takes "
-        f"{cost.cache_bytes_per_token(LLAMA):,} bytes a token. How many sequences of "
-        f"{context:,} tokens fit beside the weights?",
-        answer=fits,
-        unit="sequences",
-        kind="quotient",
-        explanation=f"One sequence takes {context:,} × {one // context:,} = {one:,} bytes, and "
-        f"({memory / 1e9:.0f} − {weights / 1e9:.2f}) GB / {one / 1e9:.3f} GB = {left / one:.1f}, "
-        f"so {fits} fit whole.",
+        key="kv-cache/novel",
+        text=f"As a text file, a novel of {context:,} tokens has about {text / 1e6:.1f} MB. "
+        f"Llama-3-8B reads it. The model has {layers} layers with {KV_HEADS} key/value heads of "
+        f"dimension {size}, and stores its cache in bfloat16, {each} bytes per value. How many "
+        "bytes does the cache of the novel take?",
+        answer=total,
+        unit="bytes",
+        kind="product",
+        tolerance=0.01,
+        explanation=f"2 (keys and values) × {layers} layers × {KV_HEADS} heads × {size} × {each} "
+        f"bytes = {total // context:,} bytes per token, so {total / 1e9:.1f} GB. That's "
+        f"{total // text:,} times the text, and {total / weights:.0%} of the model's weights.",
         mistakes=(
+            Mistake(text, "That's the text. The cache keeps a key and a value for each token."),
             Mistake(
-                memory // one,
-                "That fills the whole device, of which the weights take "
-                f"{weights / 1e9:.2f} GB first.",
+                total // 2,
+                "You've left out the factor 2. The cache keeps keys and values.",
             ),
             Mistake(
-                fits + 1,
-                f"That is rounded up. {left / one:.1f} sequences means that the last one does not "
-                "fit.",
+                all_heads,
+                f"You've counted {HEADS} heads. The model has {HEADS} query heads, but the cache "
+                f"only keeps the {KV_HEADS} key/value heads.",
             ),
             Mistake(
-                round(left / one, 1),
-                "The division is right. A sequence that fits in part does not fit: round down.",
+                total // layers,
+                f"That's one layer. Each of the {layers} layers keeps its own keys and values.",
+            ),
+            Mistake(2 * total, f"That's float32. In bfloat16, a value takes {each} bytes."),
+            Mistake(8 * total, "That's the number of bits. A byte has 8 of them."),
+            Mistake(
+                total // context,
+                f"That's one token. The novel has {context:,} of them.",
             ),
             Mistake(
-                left // all_heads,
-                f"That counts a key and a value for all {HEADS} query heads. The cache keeps them "
-                f"for the {KV_HEADS} key/value heads only.",
-            ),
-            Mistake(
-                2 * left // one,
-                "Twice too many: keys and values are both kept.",
-            ),
-            Mistake(
-                (memory * 2**30 // 10**9 - weights) // one,
-                "That takes the device's GB for GiB. A GB is 10^9 bytes here, a GiB is 2^30.",
-            ),
-            Mistake(
-                left // (one // context),
-                f"That is how many tokens fit. A sequence has {context:,} of them.",
+                total * 10**9 / 2**30,
+                "That's right in GiB, which are 2^30 bytes. A GB is 10^9 bytes.",
             ),
         ),
     )
@@ -177,45 +168,45 @@ def _fit() -> Question:
 def _larger() -> Question:
     larger = replace(
         GPT2, n_layers=2 * GPT2.n_layers, d_model=2 * GPT2.d_model, n_heads=2 * GPT2.n_heads,
-        n_kv_heads=GPT2.n_kv_heads // 4, attention="gqa",
+        n_kv_heads=GPT2.n_kv_heads // 4, d_ff=2 * GPT2.d_ff, attention="gqa",
     )  # fmt: skip
     times = cost.cache_bytes_per_token(larger) / cost.cache_bytes_per_token(GPT2)
     return Question(
         key="kv-cache/larger",
-        text=f"GPT-2 has {GPT2.n_layers} layers of {GPT2.n_heads} heads, each with keys and values "
-        f"of its own. A larger model has {larger.n_layers} layers, `d_model` twice as large, and "
-        f"{larger.n_heads} query heads of the same size, which share {larger.n_kv_heads} key/value "
-        "heads. How many times as large as GPT-2's is its cache for the same tokens?",
+        text=f"GPT-2 has {GPT2.n_layers} layers with {GPT2.n_heads} heads, and each head has its "
+        f"own keys and values. A larger model has {larger.n_layers} layers, twice the `d_model`, "
+        f"and {larger.n_heads} query heads of the same dimension that share {larger.n_kv_heads} "
+        "key/value heads. How many times as large as GPT-2's is its cache for the same tokens?",
         answer=times,
         unit="times",
         kind="ratio",
-        explanation=f"Twice the layers, and in each of them {larger.n_kv_heads} key/value heads "
-        f"for {GPT2.n_kv_heads}: 2 × {larger.n_kv_heads} / {GPT2.n_kv_heads} = ½. Neither the "
-        "query heads nor `d_model` are in the formula.",
+        explanation=f"Twice the layers, each with {larger.n_kv_heads} key/value heads instead of "
+        f"{GPT2.n_kv_heads}: 2 × {larger.n_kv_heads} / {GPT2.n_kv_heads} = ½. Neither the query "
+        "heads nor `d_model` are in the formula.",
         mistakes=(
             Mistake(
                 4,
-                "That counts the query heads, which leave nothing in the cache.",
+                "You've counted the query heads. They leave nothing in the cache.",
             ),
             Mistake(
                 2,
-                "That is for the layers alone. The key/value heads have changed too.",
+                "You've counted the layers. The key/value heads have changed too.",
             ),
             Mistake(
                 larger.n_kv_heads / GPT2.n_kv_heads,
-                "That is one layer beside one layer. There are twice as many of them now.",
+                "You've compared one layer with one layer. There are twice as many now.",
             ),
             Mistake(
                 1,
-                "The layers and the key/value heads give ½. `d_model` does not count: a key has "
-                "`head_dim` numbers.",
+                "You've let `d_model` count. It doesn't: a key has `head_dim` values, whatever the "
+                "width of the model.",
             ),
             Mistake(
                 8,
-                "So the weights would grow. A cache holds rows of keys and values.",
+                "That's how the weights grow. A cache holds keys and values only.",
             ),
         ),
     )
 
 
-ALL = (_gpt2_bytes(), _users(), _fit(), _larger())
+ALL = (_gpt2_bytes(), _users(), _novel(), _larger())

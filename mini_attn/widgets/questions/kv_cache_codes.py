@@ -12,33 +12,33 @@ def _true_bits() -> Question:
     extra = 2 * scale_bits // group
     return Question(
         key="kv-cache/true-bits",
-        text=f"Keys are stored as codes of {bits} bits, in groups of {group} numbers. Each group "
-        "has a scale and a zero, both in float32. How many bits does one number of a key take, "
-        "with its share of both?",
+        text=f"Keys are stored as codes of {bits} bits, in groups of {group} values. Each group "
+        "has a scale and a zero, both in float32. How many bits does one value take, including its "
+        "share of both?",
         answer=bits + extra,
         unit="bits",
         kind="sum",
-        explanation=f"{bits} bits of its own, and 2 × {scale_bits} bits shared by {group}: {bits} "
-        f"+ {extra} = {bits + extra}. With float16 it would be {bits + extra // 2}, in "
-        f"groups of {2 * group} with float32 as well. Say which, when you compare.",
+        explanation=f"{bits} bits of its own, and 2 × {scale_bits} bits shared by {group} values: "
+        f"{bits} + {extra} = {bits + extra}. Scales in float16, or groups of {2 * group}, would "
+        f"make it {bits + extra // 2}. So say which, when you compare.",
         mistakes=(
             Mistake(
                 bits,
-                "That leaves out the scale and the zero, without which no code means anything.",
+                "You've left out the scale and the zero. Without them, a code means nothing.",
             ),
             Mistake(
                 bits + extra // 2,
-                f"Half of the metadata is missing. A group has two numbers of {scale_bits} bits, "
-                "a scale and a zero.",
+                f"You've counted one number of {scale_bits} bits per group. There are two, a scale "
+                "and a zero.",
             ),
             Mistake(
                 bits + 2 * scale_bits,
-                f"That gives every number a scale and a zero of its own. {group} numbers share "
-                "them.",
+                f"You've given every value its own scale and zero. {group} values share them.",
             ),
-            Mistake(extra, "That is the share of scale and zero alone. Add the code."),
+            Mistake(extra, "That's the share of the scale and the zero. Add the code."),
             Mistake(
-                group * bits + 2 * scale_bits, "That is a whole group. The question is one number."
+                group * bits + 2 * scale_bits,
+                "That's a whole group. The question asks for one value.",
             ),
         ),
     )
