@@ -42,7 +42,12 @@ def _best(**inputs):
 
 WRONG = [
     ("added", _tokens(np.sum), "by hand", "its chance is a product"),
-    ("all or nothing", _tokens(lambda a: len(a) * np.prod(a)), "by hand", "every guess is right"),
+    (
+        "all or nothing",
+        _tokens(lambda a: len(a) * np.prod(a)),
+        "by hand",
+        "every draft token is right",
+    ),
     ("all right", _tokens(len), "by hand", "counted as right"),
     (
         "the first for all",
@@ -50,7 +55,7 @@ WRONG = [
         "random",
         "first probability",
     ),
-    ("without its own token", _tokens(_in_a_row, 0), "by hand", "supplies is missing"),
+    ("without its own token", _tokens(_in_a_row, 0), "by hand", "left out the token"),
     (
         "none if all are right",
         _tokens(lambda a: _in_a_row(a) - (np.prod(a) if len(a) else 0)),
@@ -60,11 +65,11 @@ WRONG = [
     ("guesses are free", _taking(lambda k, d, p: p), "by hand", "take no time"),
     ("one guess paid", _taking(lambda k, d, p: p + d * (k > 0)), "by hand", "one token after"),
     ("one guess too many", _taking(lambda k, d, p: p + d * (k + 1)), "by hand", "too many"),
-    ("a step for a pass", _taking(lambda k, d, p: p[0] + d * k), "by hand", "pass_seconds[k]"),
+    ("a step for a pass", _taking(lambda k, d, p: p[0] + d * k), "by hand", "without draft"),
     ("a pass for each", _taking(lambda k, d, p: p[0] * (k + 1) + d * k), "by hand", "every token"),
-    ("overlapped", _taking(lambda k, d, p: np.maximum(p, d * k)), "by hand", "do not overlap"),
-    ("turned round", lambda **i: 1 / draft_speed(**i), "by hand", "turn the fraction"),
-    ("tokens of a pass", _taking(lambda k, d, p: 1.0), "by hand", "tokens for each pass"),
+    ("overlapped", _taking(lambda k, d, p: np.maximum(p, d * k)), "by hand", "don't overlap"),
+    ("turned round", lambda **i: 1 / draft_speed(**i), "by hand", "Turn the fraction"),
+    ("tokens of a pass", _taking(lambda k, d, p: 1.0), "by hand", "tokens per pass"),
     (
         "added, without its own",
         _tokens(np.sum, 0),

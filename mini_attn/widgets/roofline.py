@@ -8,19 +8,19 @@ __all__ = ["Roofline"]
 
 
 class Roofline(LivingWidget):
-    """A pass under a device's roof: products with weights, attention, logits, and their sum.
+    """Show a pass under a device's roof: weight matmuls, attention, LM head, and their sum.
 
     Parameters
     ----------
     phase : {"decode", "prefill"}
-        One new token for each sequence, or all of them at once.
+        One new token per sequence, or all of them at once.
     batch, context : int
-        Sequences, 1 to 1,024, and tokens of each, 128 to 32,768.
+        Sequences, 1 to 1,024, and tokens in each, 128 to 32,768.
     model : {"llama-2-7b", "llama-3-8b", "starcoder-15b", "llama-3-70b"}
         Published model.
     stored : {"bfloat16", "weights", "cache", "both", "scores"}
         What differs from bfloat16 with attention in tiles: weights in 4.5 bits, the cache in 5,
-        both, or scores and weights that are written to memory and read. Products run in bfloat16.
+        both, or scores and weights that are materialized. Matmuls run in bfloat16.
     device : {"a100", "h100", "h200", "b200", "tpu-v5e"}
         Whose memory and rates count.
 
@@ -39,6 +39,6 @@ class Roofline(LivingWidget):
 
     _widget = "roofline"
     caption = (
-        "A decode step of Llama-3-8B for 16 sequences on an H100. All parts lie far below the "
-        "ridge: the step takes as long as its reading, and the arithmetic units mostly wait."
+        "A decode step of Llama-3-8B for 16 sequences on an H100. All parts are far below the "
+        "ridge point, so the step takes as long as its reading, and the arithmetic mostly waits."
     )

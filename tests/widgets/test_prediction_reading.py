@@ -57,8 +57,8 @@ def test_what_may_be_two_numbers_is_read_as_the_one_that_fits() -> None:
     assert "other" not in no
     assert judge("attention-cost/half", "4.608")[0]["verdict"] == "right"
     assert judge("model/guess", "4,771")[0]["verdict"] == "right"
-    assert judge("decoding-roofline/ridge", "153,016")[0]["verdict"] == "mistake"
-    assert judge("decoding-roofline/prefill", "132,548")[0]["verdict"] == "wrong"
+    assert judge("decoding-roofline/single", "223,000")[0]["verdict"] == "mistake"
+    assert judge("decoding-roofline/single", "223,548")[0]["verdict"] == "mistake"
 
 
 def test_zero_and_negative_numbers_are_read_where_the_answer_may_be_one() -> None:

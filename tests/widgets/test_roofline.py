@@ -118,7 +118,7 @@ def test_memory_that_is_needed(results: list[dict[str, Any]]) -> None:
 
 
 def test_what_the_picture_teaches() -> None:
-    """Batch moves the products with weights and leaves attention where it is."""
+    """Batch moves the weight matmuls and leaves attention where it is."""
     one, many = (compute([{**DEFAULTS, "batch": batch}])[0]["parts"] for batch in (1, 64))
     assert math.isclose(many["weights"]["intensity"], 64 * one["weights"]["intensity"])
     assert math.isclose(many["attention"]["intensity"], one["attention"]["intensity"])
@@ -139,7 +139,7 @@ def test_the_pass_is_the_sum_of_its_operations() -> None:
     whole = got["result"]["parts"]["whole"]
     assert whole["seconds"] > 1.6 * max(whole["reading"], whole["computing"])
     assert math.isclose(whole["share"], whole["computing"] / whole["seconds"])
-    assert "bound by arithmetic for 15.5 ms and by reading for 10.3 ms: at least" in got["said"]
+    assert "compute-bound for 15.5 ms and memory-bound for 10.3 ms. It takes" in got["said"]
     assert "14.4 ms + 10.3 ms + 1.09 ms = 25.8 ms" in got["sum"]
     for picture in got["picture"]:
         counts = re.findall(r'class="roof-bar (roof-\w+) roof-counts"', picture)
@@ -164,9 +164,9 @@ def test_words_carry_the_numbers() -> None:
                  words: ids.map((id) => explain(result, id).text) };
       });"""
     decode, large = run(body, [DEFAULTS, {**DEFAULTS, "model": "llama-3-70b", "phase": "prefill"}])
-    assert "the ridge of this device is at 295" in decode["said"]
-    assert "bound by reading: at least 9.61 ms" in decode["said"]
-    assert "1,665 tokens a second" in decode["said"]
+    assert "the ridge point of this device is at 295" in decode["said"]
+    assert "memory-bound. It takes at least 9.61 ms" in decode["said"]
+    assert "1,665 tokens per second" in decode["said"]
     mark, reading, computing, roof = decode["words"]
     assert "16.0 FLOPs per byte" in mark
     assert "14.0 GB / 3.35 TB/s = 4.17 ms" in reading
@@ -174,5 +174,5 @@ def test_words_carry_the_numbers() -> None:
     assert "989 TFLOP/s" in computing
     assert "3.35 TB/s" in roof
     assert [row[0] for row in decode["rows"]][-1] == "the whole pass"
-    assert "bound by arithmetic" in large["said"]
-    assert "does not fit" in large["said"]
+    assert "compute-bound" in large["said"]
+    assert "doesn't fit" in large["said"]

@@ -10,13 +10,13 @@ from mini_attn.exercises.comparing import close
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-A tool prints how many FLOPs the attention of a decode step does for each byte of cache, and with 2
-bytes per number it prints 1 for every model. Find out why, and repair it. `n_kv_heads` is an array
-with several numbers of key/value heads; return one intensity for each.
+A tool prints how many FLOPs the attention of a decode step does per byte of cache. With 2 bytes
+per value, it prints 1 for every model. Find out why, and fix it. `n_kv_heads` is an array with
+several numbers of key/value heads. Return one intensity for each.
 """
 STARTER = '''
 def attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
-    """FLOPs of scores and weighted sum for each byte of keys and values."""
+    """FLOPs of scores and weighted sum per byte of keys and values."""
     flops = 2 * 2 * n_heads * head_dim * kv_len
     moved = 2 * n_heads * head_dim * kv_len * dtype_bytes
     return np.full(n_kv_heads.shape, flops / moved)
@@ -64,34 +64,34 @@ def slips(inputs: Inputs) -> Slips:
     intensity = right(inputs)
     return [
         (np.full_like(kv, 2 / each),
-         "FLOPs and bytes count the same heads, so every variant looks like multi-head attention. "
-         "All query heads compute; only the key/value heads are cached and read."),
+         "You count the same heads in FLOPs and bytes, so every variant looks like multi-head "
+         "attention. All query heads compute, but only the key/value heads are cached and read."),
         (np.full_like(kv, heads * 2 / each),
-         f"One key/value head is read, whatever n_kv_heads says: {kv[0]:.0f} of them are."),
+         f"You read one key/value head, whatever n_kv_heads says. Read {kv[0]:.0f} of them."),
         (intensity / 2,
-         "A factor 2 is missing in the FLOPs: a multiply-add counts as two, and there are scores "
-         "and a weighted sum."),
+         "You're missing a factor of 2 in the FLOPs. A multiply-add counts as two, and there are "
+         "scores and a weighted sum."),
         (intensity * 2,
-         "A factor 2 is missing in the bytes: keys and values are both read."),
-        (intensity * each, "That is FLOPs for each number. A number has dtype_bytes bytes."),
-        (1 / intensity, "The quotient is upside down: FLOPs for each byte."),
-        (intensity / heads, "The FLOPs are those of one query head: all of them ask."),
+         "You're missing a factor of 2 in the bytes. A step reads keys and values."),
+        (intensity * each, "That's FLOPs per value. A value has dtype_bytes bytes."),
+        (1 / intensity, "Your quotient is upside down. We want FLOPs per byte."),
+        (intensity / heads, "You counted the FLOPs of one query head. Count all of them."),
         (np.full_like(kv, intensity[0]),
-         "The first number of heads is used for all. Each has bytes of its own."),
+         "You used the first number of heads for all. Each has its own bytes."),
         (np.full_like(kv, 2 * heads / kv.mean() / each),
-         "That is the intensity for the mean number of heads. Return one for each number."),
+         "That's the intensity for the mean number of heads. Return one for each number."),
         (heads / kv,
-         "That is the size of a group, which happens to be right at 2 bytes a number. A number has "
-         "dtype_bytes bytes."),
+         "That's the size of a group. It's right at 2 bytes per value, but a value has dtype_bytes "
+         "bytes."),
         (4 * heads / (kv + heads) / each,
-         "Only one of keys and values is shared here. Both have n_kv_heads heads."),
+         "You shared only the keys or only the values. Both have n_kv_heads heads."),
         (intensity / inputs["kv_len"],
-         "The cached tokens are counted in the bytes alone. Every one of them takes FLOPs too."),
+         "You counted the cached tokens only in the bytes. Each of them takes FLOPs too."),
         (intensity * inputs["kv_len"],
-         "The cached tokens are counted in the FLOPs alone. Every one of them has bytes too."),
-        (np.floor(intensity), "The quotient is rounded down. An intensity need not be whole."),
+         "You counted the cached tokens only in the FLOPs. Each of them has bytes too."),
+        (np.floor(intensity), "You rounded down. An intensity doesn't have to be an integer."),
         (2 * heads / (kv + heads / inputs["kv_len"]) / each,
-         "Queries and outputs are counted in the bytes. Only keys and values are in the cache."),
+         "You counted queries and outputs in the bytes. Only keys and values are in the cache."),
     ]  # fmt: skip
 
 
@@ -117,12 +117,12 @@ EXERCISE = Exercise(
     hints=(
         "Which of the two, the FLOPs or the bytes, depends on how many query heads share a "
         "key/value head?",
-        "FLOPs: every query head meets every token, once for the scores and once for the weighted "
-        "sum. Bytes: what lies in the cache, and that has n_kv_heads heads.",
+        "For the FLOPs, every query head meets every token, once for the scores and once for the "
+        "weighted sum. For the bytes, only the cache counts, and it has n_kv_heads heads.",
     ),
     common_errors=(
         "Testing with as many key/value heads as query heads, where the bug is invisible.",
-        "Dividing the FLOPs by the group as well, which hides the gain again.",
+        "Dividing the FLOPs by the group size too, which hides the gain again.",
     ),
     cases=cases,
     expected=expected,

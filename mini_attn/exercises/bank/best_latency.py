@@ -48,8 +48,8 @@ def _text(n: Numbers) -> str:
     every = in_words(n.devices)
     return f"""
 With pencil and paper: {n.model[0]} has {n.billions} billion parameters in bfloat16.
-{every.capitalize()} H100s hold {n.part} of them each and read 3.35 TB/s each, all {every} at once.
-What is the least time for one token of one short conversation, in milliseconds?
+{every.capitalize()} H100s each hold {n.part} of them, and all {every} read at 3.35 TB/s at once.
+What's the least time for one token of one short sequence, in milliseconds?
 """
 
 
@@ -57,14 +57,14 @@ def _factors(n: Numbers) -> dict[float, str]:
     """Mistakes that multiply the answer."""
     every, part = in_words(n.devices).capitalize(), n.part.split()[1]
     return {
-        n.devices: f"That is one device alone. {every} devices read their {_many(part)} at once.",
+        n.devices: f"That's one device alone. {every} devices read their {_many(part)} at once.",
         1 / n.devices: (
-            f"The {part} is taken twice: each device holds {n.part}, and reads it at its full rate."
+            f"You took the {part} twice. Each device holds {n.part} and reads it at its full rate."
         ),
-        1 / 2: "Half of the bytes are missing: a weight in bfloat16 has 2.",
-        2: "Twice too long: a weight in bfloat16 has 2 bytes, not 4.",
-        1e-3: "That is seconds.",
-        1e3: "That is microseconds.",
+        1 / 2: "You've counted one byte per weight. In bfloat16, it has 2.",
+        2: "You've counted 4 bytes per weight. In bfloat16, it has 2.",
+        1e-3: "That's seconds.",
+        1e3: "That's microseconds.",
         1e12 / 2**40: "A TB is 1e12 bytes, not 2^40.",
     }
 
@@ -76,16 +76,16 @@ def _many(part: str) -> str:
 def _mistakes(n: Numbers) -> dict[float, str]:
     every, part = in_words(n.devices).capitalize(), n.part.split()[1]
     work = 2 * n.model[1] / (n.devices * DEVICE.flops_per_second["bfloat16"])
-    alone = "That is one device alone"
+    alone = "That's one device alone"
     return {
         **{n.right * factor: idea for factor, idea in _factors(n).items()},
         n.devices * n.right: (
             f"{alone}{', or bits for bytes' * (n.devices == 8)}. {every} devices read their "
             f"{_many(part)} at once."
         ),
-        1e3 / n.right: "That is tokens a second: the question is the time of one.",
-        1e3 * work: "That is the arithmetic. The weights take longer to arrive.",
-        n.right * n.devices**2: "The bytes are multiplied by the devices. Each reads its own "
+        1e3 / n.right: "That's tokens per second. We ask for the time of one.",
+        1e3 * work: "That's the arithmetic. The weights take longer to arrive.",
+        n.right * n.devices**2: "You multiplied the bytes by the devices. Each reads its own "
         f"{part}.",
     }
 
@@ -109,8 +109,8 @@ def _number(n: Numbers) -> NumberQuestion:
             *(near(value, idea, TOLERANCE) for value, idea in _pairs(n).items()),
             Remark("A time is above 0.", high=0),
             Remark(
-                "{value:,.4g} ms is {ratio:,.3g} times the least time. Bytes of all weights, over "
-                f"the bytes that {in_words(n.devices)} devices read in a second."
+                "{value:,.4g} ms is {ratio:,.3g} times the least time. Divide the bytes of all "
+                f"weights by the bytes that {in_words(n.devices)} devices read per second."
             ),
         ),
     )
@@ -134,10 +134,10 @@ def made(**numbers: Any) -> Exercise:
         starter="answer = ...  # milliseconds",
         number=_number(n),
         hints=(
-            "One sequence: hardly any arithmetic, and no cache to speak of. What has to be "
-            f"read for a token, and how fast do {in_words(n.devices)} devices read?",
-            f"Parameters times 2 bytes, divided by {n.devices} times the rate of one "
-            "device. Then milliseconds.",
+            "One short sequence takes hardly any arithmetic, and its cache is tiny. What does a "
+            f"token have to read, and how fast do {in_words(n.devices)} devices read?",
+            f"Divide the parameters times 2 bytes by {n.devices} times the rate of one device. "
+            "Then convert to milliseconds.",
         ),
         common_errors=(
             "Dividing by the rate of one device.",

@@ -16,11 +16,11 @@ from mini_attn.models import MODELS
 
 TEXT = """
 Write equation {eq}`eq-roofline-step` for several batch sizes at once, with two operations: the
-products with weights, and attention. `batch` is an array of numbers of sequences, each with
-`context` cached tokens. `weight_bytes` are read once; `cache_bytes` is what one cached token takes
-in one sequence. One row through the weights takes `row_flops`, one pair of a query and a cached
-token takes `pair_flops`. Return an array of the shape of `batch`: the seconds of a decode step, at
-the least.
+weight matmuls and attention. `batch` is an array of batch sizes, and each sequence has `context`
+cached tokens. A step reads `weight_bytes` once. One cached token of one sequence takes
+`cache_bytes`. One row through the weights takes `row_flops`, and one pair of a query and a cached
+token takes `pair_flops`. Return an array with the shape of `batch`: the least seconds of a decode
+step.
 """
 STARTER = '''
 def decode_bound(
@@ -102,32 +102,32 @@ def _seconds(
 def _parts(batch: np.ndarray, context: int) -> list[tuple[dict[str, Any], str]]:
     return [
         ({"join": np.add},
-         "Reading and arithmetic of an operation are added. They go on side by side: the longer "
-         "one counts."),
+         "You added an operation's reading and arithmetic. They overlap, so the longer counts."),
         ({"join": np.minimum},
-         "The shorter of the two is taken. An operation is done when both are."),
+         "You took the shorter of the two. An operation is done when both are."),
         ({"end": np.maximum},
-         "Only the longer operation is counted. They follow one another: their times add up."),
-        ({"cache": 1 / batch}, "One cache is read for the whole batch. Each sequence has its own."),
+         "You counted only the longer operation. They follow one another, so add their times."),
+        ({"cache": 1 / batch},
+         "You read one cache for the whole batch. Each sequence has its own."),
         ({"weights": batch},
-         "The weights are read once for every sequence. One reading serves the whole batch."),
-        ({"cache": 1 / context}, "One cached token is read. A step reads all of the context."),
-        ({"pairs": 1 / context}, "The query meets one token. It meets all of the context."),
-        ({"cache": 0}, "The caches are not read. They are a part of the bytes of every step."),
-        ({"pairs": 0}, "The pairs of query and key are left out of the arithmetic."),
+         "You read the weights once for every sequence. One read serves the whole batch."),
+        ({"cache": 1 / context}, "You read one cached token. A step reads all of the context."),
+        ({"pairs": 1 / context}, "Your query meets one token. It meets all of the context."),
+        ({"cache": 0}, "You don't read the caches. They're part of the bytes of every step."),
+        ({"pairs": 0}, "You've left the pairs of query and key out of the arithmetic."),
         ({"rows": context, "pairs": context},
-         "That is the arithmetic of a prompt. In a decode step a sequence has one row, which meets "
-         "its context once."),
+         "That's the arithmetic of a prompt. In a decode step, a sequence has one row, which meets "
+         "the context once."),
         ({"rows": 2, "pairs": 2},
-         "A factor 2 too many in the arithmetic: what is given are FLOPs already."),
-        ({"pairs": 1 / batch}, "Only one sequence's pairs are counted. Each has its own."),
-        ({"rows": 1 / batch}, "Only one sequence's row is counted. Each has its own."),
+         "You've counted the arithmetic twice. You're given FLOPs already."),
+        ({"pairs": 1 / batch}, "You counted one sequence's pairs. Each has its own."),
+        ({"rows": 1 / batch}, "You counted one sequence's row. Each has its own."),
         ({"rows": 1 / batch, "pairs": 1 / batch},
-         "The arithmetic of a single sequence is counted. All sequences of the batch need theirs."),
+         "You counted the arithmetic of a single sequence. Count all sequences of the batch."),
         ({"cache": 0, "pairs": 0},
-         "Attention is left out. It comes after the products with weights, and takes time too."),
+         "You've left out attention. It comes after the weight matmuls and takes time too."),
         ({"weights": 0, "rows": 0},
-         "The products with weights are left out. Only attention is counted."),
+         "You've left out the weight matmuls and counted only attention."),
     ]  # fmt: skip
 
 
@@ -141,21 +141,21 @@ def slips(inputs: Inputs) -> Slips:
     batch, t = inputs["batch"], _sides(inputs)
     reading, computing = t["weights"] + t["cache"], t["rows"] + t["pairs"]
     totals = np.maximum(reading, computing)
-    one_side = "One of the two sides is taken for all batch sizes. Each batch size has its own "
-    one_side += "longer side: compare entry by entry."
+    one_side = "You took the same side for all batch sizes. Each batch size has its own longer "
+    one_side += "side, so compare entry by entry."
     return [
-        (reading, "Only the reading is counted, or the arithmetic of a single sequence. With many "
-         "sequences the arithmetic of all can be longer."),
-        (computing, "Only the arithmetic is counted. With few sequences the reading is longer."),
-        (totals, "The bytes and the FLOPs of both operations are added up first, and the longer of "
-         "the two totals counts. While attention reads its caches nothing multiplies weights: "
-         "take the longer time of each operation, then add."),
+        (reading, "You counted only the reading, or the arithmetic of a single sequence. With many "
+         "sequences, the arithmetic of all can take longer."),
+        (computing, "You counted only the arithmetic. With few sequences, reading takes longer."),
+        (totals, "You added up the bytes and the FLOPs of both operations first and took the "
+         "longer total. But while attention reads its caches, nothing multiplies weights. "
+         "Take the longer time of each operation, then add."),
         *with_pairs(partial(_seconds, inputs), _parts(batch, inputs["context"])),
         (_seconds(inputs) / batch,
-         "That is the time for each token. The question is the step."),
+         "That's the time per token. Return the time of the step."),
         (totals / batch,
-         f"{TWO} That is the time for each token; the question is the step. And: totals are "
-         "compared, where each operation has a longer time of its own."),
+         f"{TWO} That's the time per token, but we ask for the step. And: you compared totals, "
+         "although each operation has its own longer time."),
         (_one_side(t["weights"], t["rows"]) + _one_side(t["cache"], t["pairs"]), one_side),
         (_one_side(reading, computing), one_side),
     ]  # fmt: skip
@@ -181,16 +181,16 @@ EXERCISE = Exercise(
     letters="$n$ is `context`, $\\beta$ is `bytes_per_second`, and $\\pi$ is `flops_per_second`.",
     starter=STARTER,
     hints=(
-        "For each operation two clocks run at once: one for the bytes, one for the FLOPs. It ends "
-        "when both have stopped; then the other operation begins.",
-        "Products with weights: the weights once; for each sequence a row. Attention: for each "
-        "sequence its cache of `context` tokens, and as many pairs. Of each the maximum of bytes "
-        "and FLOPs, each divided by its rate. Then the sum.",
+        "Two clocks run at once for each operation, one for the bytes and one for the FLOPs. It "
+        "ends when both have stopped. Then the other operation begins.",
+        "The weight matmuls read the weights once and have one row per sequence. Attention has, "
+        "for each sequence, a cache of `context` tokens and as many pairs. Divide bytes and FLOPs "
+        "by their rates, take the maximum for each operation, and add the two.",
     ),
     common_errors=(
-        "Adding up all bytes and all FLOPs, and comparing the totals.",
+        "Adding up all bytes and all FLOPs and comparing the totals.",
         "Adding the two times of an operation.",
-        "Letting the batch share the cache as it shares the weights.",
+        "Letting the batch share the cache the way it shares the weights.",
     ),
     cases=cases,
     expected=expected,

@@ -1,4 +1,4 @@
-"""How many tokens a second a model writes that checks the guesses of a small one."""
+"""How many tokens per second a model writes that checks the tokens of a draft model."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-A small model guesses the next tokens one after the other, and a large model checks all guesses in
-one pass. `accept` of shape `(K,)` holds, for each guess, the probability that it is right, given
-that all guesses before it were right. The first wrong guess and all behind it are dropped; the pass
-of the large model supplies one more token behind those that are kept, also where all guesses were
-right. A guess takes `draft_seconds`, a pass over `k` guesses
-`pass_seconds[k]`, an array of shape `(K + 1,)`, and guessing and checking do not overlap. Return an
-array of shape `(K + 1,)`: how many tokens a second are written on average with 0 to K guesses a
-pass.
+A draft model proposes the next tokens one after the other, and a large model checks all of them in
+one pass. For each draft token, `accept` of shape `(K,)` holds the probability that it's right,
+given that all draft tokens before it were right. The first wrong one and all after it are dropped.
+The pass of the large model supplies one more token after those that are kept, even if all were
+right. A draft token takes `draft_seconds`. A pass over `k` draft tokens takes `pass_seconds[k]`,
+from an array of shape `(K + 1,)`. Drafting and checking don't overlap. Return an array of shape
+`(K + 1,)`: the average number of tokens written per second, with 0 to K draft tokens per pass.
 """
 STARTER = '''
 def draft_speed(accept, draft_seconds, pass_seconds):
-    """Tokens a second with k = 0 ... K guesses for each pass."""
+    """Tokens per second with k = 0 ... K draft tokens per pass."""
     raise NotImplementedError
 '''
 _close = partial(close, relative=True)
@@ -103,36 +102,37 @@ def _powers(accept: np.ndarray) -> np.ndarray:
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"kept": "each"}, "The probabilities are added. A guess is kept only if all before it were "
-     "right, too: its chance is a product."),
-    ({"kept": "all"}, "Only passes in which every guess is right are counted. Where the third is "
-     "wrong, the first two are kept."),
-    ({"kept": "every"}, "Every guess is counted as right."),
-    ({"kept": "first"}, "The first probability is used for every guess. Each guess has its own."),
-    ({"kept": "mean"}, "The mean of all probabilities is taken for every place. Each place has its "
-     "own, and a guess counts only if all before it were right."),
-    ({"kept": "last"}, "Only the last guess of a pass is counted. Those before it are kept as "
-     "well, each with a chance of its own."),
-    ({"kept": "backwards"}, "The probabilities are taken from the end. The first guess stands "
-     "first: all others depend on it."),
-    ({"more": "never"}, "The token that the pass itself supplies is missing: even without a "
-     "right guess a pass brings one."),
-    ({"more": "if one is wrong"}, "Where all guesses are right the pass still supplies one more "
-     "token."),
-    ({"draft": "none"}, "The guesses take no time here. Each takes `draft_seconds`."),
-    ({"draft": "once"}, "The small model guesses one token after the other: each takes "
+    ({"kept": "each"}, "You added the probabilities. A draft token is kept only if all before "
+     "it were right too, so its chance is a product."),
+    ({"kept": "all"}, "You counted only passes in which every draft token is right. If the third "
+     "is wrong, the first two are kept."),
+    ({"kept": "every"}, "You counted every draft token as right."),
+    ({"kept": "first"}, "You used the first probability for every draft token. Each has its own."),
+    ({"kept": "mean"}, "You used the mean of all probabilities. Each draft token has its own, and "
+     "it counts only if all before it were right."),
+    ({"kept": "last"}, "You counted only the last draft token of a pass. Those before it are kept "
+     "too, each with its own chance."),
+    ({"kept": "backwards"}, "You took the probabilities from the end. All draft tokens depend on "
+     "the first one."),
+    ({"more": "never"}, "You've left out the token that the pass itself supplies. Even with no "
+     "right draft token, a pass yields one."),
+    ({"more": "if one is wrong"}, "If all draft tokens are right, the pass still supplies one "
+     "more token."),
+    ({"draft": "none"}, "Your draft tokens take no time. Each takes `draft_seconds`."),
+    ({"draft": "once"}, "You paid `draft_seconds` once. The draft model writes one token after the "
+     "other, so each takes that long."),
+    ({"draft": "always once"}, "You paid `draft_seconds` once for every pass. k draft tokens take "
+     "k times as long, and none take no time."),
+    ({"draft": "one more"}, "You paid for one draft token too many. k of them take k times "
      "`draft_seconds`."),
-    ({"draft": "always once"}, "`draft_seconds` are paid once for every pass. k guesses take k "
-     "times as long, and no guesses no time."),
-    ({"draft": "one more"}, "One guess too many is paid: k guesses take k times "
-     "`draft_seconds`."),
-    ({"check": "single"}, "A pass over k guesses takes `pass_seconds[k]`, not as long as one "
-     "without guesses."),
-    ({"check": "each"}, "The large model is run for every token. One pass checks all guesses."),
-    ({"check": "for each"}, "A pass is paid for every guess. One pass checks all of them."),
-    ({"check": "sum"}, "The passes for fewer guesses are paid, too. With k guesses there is one "
-     "pass, of `pass_seconds[k]`."),
-    ({"turned": True}, "Those are seconds for each token: turn the fraction round."),
+    ({"check": "single"}, "You used the time of a pass without draft tokens. A pass over k of them "
+     "takes `pass_seconds[k]`."),
+    ({"check": "each"}, "You ran the large model for every token. One pass checks all draft "
+     "tokens."),
+    ({"check": "for each"}, "You paid a pass for every draft token. One pass checks all of them."),
+    ({"check": "sum"}, "You paid the passes for fewer draft tokens too. With k of them, there's "
+     "one pass, of `pass_seconds[k]`."),
+    ({"turned": True}, "That's seconds per token. Turn the fraction around."),
 ]  # fmt: skip
 
 
@@ -143,11 +143,11 @@ def slips(inputs: Inputs) -> Slips:
     tokens = right(inputs) * seconds
     overlapped = np.maximum(k * inputs["draft_seconds"], inputs["pass_seconds"])
     return [
-        (tokens, "Those are tokens for each pass. How many a second depends on what a round "
-         "takes."),
+        (tokens, "That's tokens per pass. Divide by the seconds that drafting and checking "
+         "take."),
         *with_pairs(partial(_rate, inputs), MISTAKES),
-        (tokens / overlapped, "The longer of guessing and checking is taken. They do not overlap: "
-         "their times add up."),
+        (tokens / overlapped, "You took the longer of drafting and checking. They don't overlap, "
+         "so add their times."),
     ]  # fmt: skip
 
 
@@ -170,16 +170,16 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "How likely is it that at least j guesses are kept? A mean number is the sum of such "
+        "How likely is it that at least j draft tokens are kept? A mean number is the sum of such "
         "chances.",
-        "The j-th guess is kept if the first j are all right: the product of their probabilities. "
-        "The mean number of kept guesses is the sum of these products, and the pass adds one "
-        "token. A round takes k guesses and one pass.",
+        "The j-th draft token is kept if the first j are all right. That's the product of their "
+        "probabilities. The mean number of kept ones is the sum of these products, and the pass "
+        "adds one token. A round takes k draft tokens and one pass.",
     ),
     common_errors=(
-        "Adding the probabilities, as if each guess stood alone.",
+        "Adding the probabilities, as if each draft token were independent.",
         "Forgetting the token that the pass supplies.",
-        "Taking the passes as free, or the guesses.",
+        "Treating the passes as free, or the draft tokens.",
     ),
     cases=cases,
     expected=expected,

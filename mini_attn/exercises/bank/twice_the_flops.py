@@ -16,28 +16,24 @@ EXERCISE = Exercise(
     section="The step-time bound",
     text="""
 The head of your department wants answers in half the time and has found a device with twice the
-FLOP/s and the same memory, at the same bytes/s. Today one user at a time asks a model of 8 billion
-parameters; prompts have 2,000 tokens, answers 500.
+FLOP/s, and the same memory with the same bytes/s. Today, one user at a time asks a model with 8
+billion parameters. Prompts have 2,000 tokens, answers 500.
 
-Explain in at most ten sentences and without a formula what will become faster and what will not.
-Then say what you would buy or change instead, and whether serving many users at once would help
-*this* user.
+In at most ten sentences and without a formula, explain what will get faster and what won't. Then
+say what you'd buy or change instead, and whether serving many users at once would help *this* user.
 """,
     rubric={
-        (
-            "Says what becomes of the time from one token of the answer to the next, with the "
-            "reason."
-        ): 2,
-        "Says what becomes of the time to the first token, with the reason.": 2,
+        ("Says what happens to the time per output token, with the reason."): 2,
+        "Says what happens to the time to the first token, with the reason.": 2,
         "Names a change that helps the answer, with its reason.": 1,
-        "Says what a batch does for all users together, and what for this one.": 1,
+        "Says what a batch does for all users together, and what it does for this one.": 1,
     },
     hints=(
         (
             "Split the waiting time into two parts. How many rows does each of them multiply at "
             "once?"
         ),
-        "Which of the two is 500 readings of all weights, and which is one?",
+        "Which of the two reads all weights 500 times, and which reads them once?",
     ),
     common_errors=(
         "Giving one answer for both parts.",

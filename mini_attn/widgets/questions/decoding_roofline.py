@@ -12,66 +12,48 @@ LLAMA, V3 = MODELS["llama-3-8b"], MODELS["deepseek-v3"]
 GROUP = LLAMA.n_heads // LLAMA.n_kv_heads
 
 
-def _ridge() -> Question:
-    device = cost.DEVICES["a100"]
-    flops, rate = device.flops_per_second["bfloat16"], device.bytes_per_second
-    answer = round(flops / rate)
+def _eight_bits() -> Question:
+    device = cost.DEVICES["b200"]
+    rate, whole = device.bytes_per_second, device.flops_per_second["bfloat16"]
+    peak, each = 4 * whole, 0.5
+    rows = peak / rate * each / 2
     return Question(
-        key="decoding-roofline/ridge",
-        text=f"An A100 multiplies at {flops / 1e12:.0f} TFLOP/s in bfloat16 and reads its memory "
-        f"at {rate / 1e12:.3f} TB/s. How many FLOPs must a computation do for each byte that it "
-        "reads, so that arithmetic and memory take equally long?",
-        answer=answer,
-        unit="FLOPs per byte",
+        key="decoding-roofline/eight-bits",
+        text=f"A B200 computes {peak / 1e12:,.0f} TFLOP/s in FP4 and reads {rate / 1e12:.0f} TB/s, "
+        f"so its ridge point is at {peak / rate:,.0f} FLOPs per byte. In bfloat16, it computes a "
+        "quarter of that. FP4 weights take half a byte each. How many rows does a matmul in FP4 "
+        "need to reach the ridge point?",
+        answer=round(rows),
+        unit="rows",
         kind="quotient",
-        tolerance=0.01,
-        explanation=f"{flops / 1e12:.0f} / {rate / 1e12:.3f} = {flops / rate:.0f}: the ridge of "
-        "its roofline. With fewer, the arithmetic units wait.",
+        tolerance=0.005,
+        explanation=f"A weight of {each} bytes does 2 FLOPs for each row, so each row adds "
+        f"{2 / each:.0f} FLOPs per byte: {peak / rate:,.0f} / {2 / each:.0f} = {rows:.0f}. In "
+        f"bfloat16 it's {whole / rate:.0f} FLOPs per byte, and a row adds 1: the same number of "
+        "rows.",
         mistakes=(
             Mistake(
-                2 * answer, "That is FLOPs for each number of 2 bytes. The question is a byte."
+                peak / rate,
+                "That's FLOPs per byte. In bfloat16, a row adds 1 of them, but an FP4 weight is "
+                "four times as small.",
             ),
             Mistake(
-                answer / 2, "That is multiply-adds. Each is 2 FLOPs, and the rate counts FLOPs."
+                peak / rate / 2,
+                "You've counted one FLOP per weight and row. A multiply-add is 2, and a weight is "
+                "only half a byte.",
             ),
             Mistake(
-                rate / flops,
-                "That is bytes for each FLOP: the quotient is the other way round.",
+                2 * peak / rate,
+                "You've multiplied where you should divide. A smaller weight makes each row count "
+                "for more FLOPs per byte.",
             ),
             Mistake(
-                round(flops / rate * 1000),
-                "A factor 1,000: both rates are in units of 10^12.",
-            ),
-            Mistake(flops / 1e12, "That is the rate of the arithmetic. Divide it by the memory's."),
-        ),
-    )
-
-
-def _rows() -> Question:
-    batch = 24
-    return Question(
-        key="decoding-roofline/rows",
-        text=f"A decode step multiplies {batch} rows, one for each sequence, with a weight matrix "
-        "in bfloat16. Only the matrix counts as read. How many FLOPs does it do for each byte?",
-        answer=batch,
-        unit="FLOPs per byte",
-        kind="quotient",
-        explanation=f"A weight is read once (2 bytes) and used for {batch} rows, 2 FLOPs each: "
-        f"2 × {batch} / 2 = {batch}.",
-        mistakes=(
-            Mistake(2 * batch, "That is FLOPs for each weight. A weight has 2 bytes."),
-            Mistake(batch / 2, "That is float32, where a weight has 4 bytes."),
-            Mistake(
-                1,
-                f"That is one row. The same weight serves all {batch}, and is read once.",
+                4 * peak / rate,
+                "You've multiplied by 4. But each row adds 4 FLOPs per byte, so divide by it.",
             ),
             Mistake(
-                2,
-                f"That is one multiply-add for each weight. It does {batch} of them, and has "
-                "2 bytes.",
-            ),
-            Mistake(
-                batch * batch, "The rows do not multiply each other: each meets the weight once."
+                rows / 4,
+                "That's 4-bit weights with bfloat16 arithmetic. Here, the arithmetic is in FP4.",
             ),
         ),
     )
@@ -82,37 +64,35 @@ def _attention_batch() -> Question:
     return Question(
         key="decoding-roofline/attention-batch",
         text=f"A decode step of Llama-3-8B ({LLAMA.n_heads} query heads, {LLAMA.n_kv_heads} "
-        f"key/value heads, 2 bytes a number) runs for {batch} sequences at once. How many FLOPs "
-        "does its attention do for each byte of the cache?",
+        f"key/value heads, 2 bytes per value) runs for {batch} sequences at once. How many FLOPs "
+        "does its attention do per byte of the cache?",
         answer=GROUP,
         unit="FLOPs per byte",
         kind="quotient",
-        explanation=f"Each sequence brings a cache of its own, so the batch cancels. A number of 2 "
-        f"bytes is used by {LLAMA.n_heads} / {LLAMA.n_kv_heads} = {GROUP} query heads, 2 FLOPs "
-        "each.",
+        explanation=f"Each sequence brings its own cache, so the batch cancels. A value of 2 bytes "
+        f"is used by {LLAMA.n_heads} / {LLAMA.n_kv_heads} = {GROUP} query heads, 2 FLOPs each.",
         mistakes=(
             Mistake(
                 batch * GROUP,
-                f"That would need one cache for all {batch} sequences. Weights are shared by the "
-                "batch, caches are not.",
+                f"You'd need one cache for all {batch} sequences. A batch shares the weights, but "
+                "not the caches.",
             ),
-            Mistake(batch, "That is the products with weights, which the batch shares."),
+            Mistake(batch, "That's the weight matmuls. The batch shares the weights."),
             Mistake(
                 1,
-                f"That is multi-head attention. Here {GROUP} query heads read each number.",
+                f"That's multi-head attention. Here, {GROUP} query heads read each value.",
             ),
             Mistake(
                 LLAMA.n_kv_heads,
-                "That is the number of key/value heads. How many query heads read each of them?",
+                "That's the number of key/value heads. How many query heads read each of them?",
             ),
             Mistake(
                 GROUP / 2,
-                "That is float32. In 2 bytes a number the FLOPs of its use are twice as many a "
-                "byte.",
+                "That's float32. With 2 bytes per value, it's twice as many FLOPs per byte.",
             ),
             Mistake(
                 LLAMA.n_heads,
-                "That is multi-query attention, where all query heads read one key/value head.",
+                f"You've let all query heads read one key/value head. It has {LLAMA.n_kv_heads}.",
             ),
         ),
     )
@@ -123,9 +103,9 @@ def _latent() -> Question:
     answer = round(cost.cache_intensity(V3), 1)
     return Question(
         key="decoding-roofline/latent",
-        text=f"DeepSeek-V3 caches one vector of {key} numbers a token (2 bytes each). In a decode "
-        f"step {V3.n_heads} heads use all {key} of them as a key and {value} of them, the same "
-        "ones, as a value. How many FLOPs is that for each byte of the cache, if it is read once?",
+        text=f"DeepSeek-V3 caches one vector of {key} values per token, 2 bytes each. In a decode "
+        f"step, {V3.n_heads} heads use all {key} of them as a key, and {value} of the same ones "
+        "as a value. How many FLOPs is that per byte of the cache, if it's read once?",
         answer=round(answer),
         unit="FLOPs per byte",
         kind="quotient",
@@ -134,24 +114,24 @@ def _latent() -> Question:
         mistakes=(
             Mistake(
                 V3.n_heads,
-                f"That is the scores alone. The {value} numbers are used once more, as values.",
+                f"That's the scores. {value} of the values are used again, for the weighted sum.",
             ),
             Mistake(
                 2 * V3.n_heads,
-                f"That takes all {key} numbers as values too. Of the key's numbers, {key - value} "
-                "carry the position and are no value.",
+                f"You've used all {key} for the weighted sum too. {key - value} of them carry the "
+                "position and are only part of the key.",
             ),
             Mistake(
                 2 * answer,
-                "That is FLOPs for each number. A number has 2 bytes.",
+                "That's FLOPs per value. A value has 2 bytes.",
             ),
-            Mistake(1, "That is one head for each key. Here all heads read one vector."),
+            Mistake(1, "That's one head per key. Here, all heads read one vector."),
             Mistake(
                 round(answer / 2),
-                "That is with 4 bytes a number. Here it has 2.",
+                "That's with 4 bytes per value. Here it's 2.",
             ),
         ),
     )
 
 
-ALL = (_ridge(), _rows(), _attention_batch(), _latent())
+ALL = (_eight_bits(), _attention_batch(), _latent())

@@ -13,14 +13,14 @@ export default {
   controls: [
     { key: "phase", kind: "choice", label: "Phase", options: [["decode", "decode"], ["prefill", "prefill"]] },
     { key: "batch", kind: "log", label: "Sequences" },
-    { key: "context", kind: "log", label: "Tokens of each" },
+    { key: "context", kind: "log", label: "Tokens in each" },
     { key: "model", kind: "select", label: "Model", options: [...MODELS.values()].map((model) => [model.name, model.title]) },
     { key: "stored", kind: "select", label: "Stored as", options: Object.entries(STORED) },
     { key: "device", kind: "select", label: "Device", options: [...DEVICES.values()].map((device) => [device.key, device.name]) },
   ],
   drag,
   main: ["batch"],
-  second: { title: "The times of the operations" },
+  second: { title: "Times of the operations" },
   shares: true,
   compute, draw, describe, table, explain,
 };

@@ -42,10 +42,10 @@ function axes(result, at, { x, y }) {
   ];
   const labels = [
     ...ticks.map((tick) => text(x(tick), at.bottom + 16, tick.toLocaleString("en"), "roof-quiet", MIDDLE)),
-    ...levels.map((share) => text(at.left - 6, y(peak * share) + 4, `${share * 100} %`, "roof-quiet", END)),
+    ...levels.map((share) => text(at.left - 6, y(peak * share) + 4, `${share * 100}%`, "roof-quiet", END)),
     text(0, at.top - 14, "share of the peak", "roof-quiet"),
     text(at.right, at.top - 14, `peak ${scaled(peak, "FLOP/s")}`, "roof-quiet", END),
-    text(at.right, at.bottom + 33, "FLOPs per byte that is moved", "roof-quiet", END),
+    text(at.right, at.bottom + 33, "FLOPs per byte moved", "roof-quiet", END),
   ];
   return { grid: grid.join(""), labels: labels.join("") };
 }
@@ -56,12 +56,12 @@ function roof(result, at, { x, y }) {
   const start = [x(X[0]), y(rate * X[0])];
   const under = `<path d="M${round(start[0])} ${round(start[1])} L${round(corner[0])} ${round(corner[1])} V${round(at.bottom)} H${round(start[0])} Z" class="roof-wait"/>`;
   const line = `<path d="M${round(start[0])} ${round(start[1])} L${round(corner[0])} ${round(corner[1])} H${round(at.right)}" class="roof-line"/>`;
-  const words = text(corner[0], corner[1] - 11, `ridge ${intensity(result.ridge)}`, "roof-name", MIDDLE);
+  const words = text(corner[0], corner[1] - 11, `ridge point ${intensity(result.ridge)}`, "roof-name", MIDDLE);
   const waits = at.wide ? text(corner[0] - 8, at.bottom - 12, "memory is the limit", "roof-quiet", END) : "";
-  return under + line + words + waits + target(at, "roof-line", corner[0] - 12, corner[1] - 12, 24, 24, `the ridge, at ${intensity(result.ridge)} FLOPs per byte`);
+  return under + line + words + waits + target(at, "roof-line", corner[0] - 12, corner[1] - 12, 24, 24, `the ridge point, at ${intensity(result.ridge)} FLOPs per byte`);
 }
 
-const SHORT = { weights: "weights", attention: "attention", logits: "logits", whole: "whole pass" };
+const SHORT = { weights: "weights", attention: "attention", logits: "LM head", whole: "whole pass" };
 const laneAt = (lane, at) => at.bottom + 54 + lane * 26;
 
 // A mark on the roof, or below it for the whole pass, and under the axis a lane with its name.
@@ -128,7 +128,7 @@ function bars(result, y, at) {
   const start = at.wide ? 118 : 0;
   const scales = { start, scale: scaleLinear([0, result.seconds], [0, at.width - start - 4]) };
   const [lead, tall] = at.wide ? [16, 2 * STEP + 10] : [34, 2 * STEP + 24];
-  const notes = ["Of an operation the longer time counts (filled).", "The pass is the sum of its operations."];
+  const notes = ["For each operation, the longer time counts (filled).", "The pass is the sum of its operations."];
   const key = at.wide ? text(0, y, notes.join(" "), "roof-quiet") : notes.map((note, n) => text(0, y + 16 * n, note, "roof-quiet")).join("");
   const top = y + lead + (at.wide ? 0 : 16);
   const pairs = Object.keys(OPERATIONS).map((name, n) => pair(result, name, top + n * tall, at, scales));
