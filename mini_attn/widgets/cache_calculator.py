@@ -1,4 +1,4 @@
-"""The cache calculator: what a model's cache takes, beside its weights, on a device."""
+"""The cache calculator: what a model's cache takes on a device, compared with its weights."""
 
 from __future__ import annotations
 
@@ -210,8 +210,8 @@ class CacheCalculator(LivingWidget):
     _widget = NAME
     caption = (
         "The cache of Llama-3-8B in bfloat16 for 16 sequences of 8,192 tokens: 17.18 GB, more "
-        "than its weights (16.06 GB). The line shows how it grows with the tokens; the formula "
-        "with these numbers is below."
+        "than its weights (16.06 GB). The line shows how it grows with the tokens. Below is the "
+        "formula with these numbers."
     )
 
     def __init__(self, **state: Any) -> None:

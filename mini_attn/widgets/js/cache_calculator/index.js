@@ -11,7 +11,7 @@ const devices = [...DEVICES.values()].map((device) => [device.key, device.name])
 const layoutIs = (what) => (state) => what(LAYOUTS.get(state.attention));
 const windowed = layoutIs((layout) => layout.length_rule === "window");
 const has = (name) => layoutIs(({ sizes }) => sizes.some((one) => one.name === name));
-const size = (key, label, when) => ({ key, label, kind: "number", group: "Sizes: edit one for a model of your own", when });
+const size = (key, label, when) => ({ key, label, kind: "number", group: "Sizes: edit one for your own model", when });
 
 const controls = [
   { key: "model", label: "Model", kind: "select", options: [...models, [OWN, "Own numbers"]], group: "What runs where" },
@@ -23,14 +23,14 @@ const controls = [
     when: (state) => state.device === OWN,
   },
   { key: "batch", label: "Sequences (batch)", kind: "log", group: "How it is used" },
-  { key: "context", label: "Tokens in each (context)", kind: "log", group: "How it is used" },
+  { key: "context", label: "Tokens per sequence (context)", kind: "log", group: "How it is used" },
   {
-    key: "shared", label: "Tokens with which all begin", kind: "number", group: "How it is used",
+    key: "shared", label: "Tokens of a shared prefix", kind: "number", group: "How it is used",
     when: (state) => !windowed(state),
   },
   {
     key: "attention", label: "Attention", kind: "select", options: variants,
-    group: "Sizes: edit one for a model of your own",
+    group: "Sizes: edit one for your own model",
   },
   size("n_layers", "Layers"),
   size("n_heads", "Query heads"),
@@ -54,7 +54,7 @@ function compute(state) {
 export default {
   name: "cache_calculator",
   title: "Cache calculator",
-  hint: "Point at a number of the formula, or reach it with Tab, to read why it is there.",
+  hint: "Point at a number in the formula, or reach it with Tab, to read why it's there.",
   shares: true,
   schema, controls, compute, draw, counts, describe, table, update, settle,
 };

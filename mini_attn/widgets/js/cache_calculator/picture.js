@@ -37,7 +37,7 @@ function wrapped(words, y, width, kind, x = 0) {
 function figures(result, width) {
   const cards = [
     ["the cache", "cache", binarySize(result.total_bytes)],
-    ["beside the weights", "beside", `weights ${size(result.weight_bytes)}`],
+    ["compared with weights", "beside", `weights ${size(result.weight_bytes)}`],
     ["one token takes", "token", `${grouped(result.bytes_per_token)} bytes`],
     ["sequences that fit", "fit", `of ${count(result.sizes.context, "token")}`],
   ];
@@ -136,7 +136,7 @@ function chartAxes(x, y, width, height, left) {
       { "text-anchor": "middle" })).join("");
   return across + down
     + mark("line", { x1: left, x2: width - 12, y1: height - 34, y2: height - 34, class: "calc-axis" })
-    + text(width - 12, height + 2, "tokens in each sequence", "tick", { "text-anchor": "end" });
+    + text(width - 12, height + 2, "tokens per sequence", "tick", { "text-anchor": "end" });
 }
 
 function curve(x, y, bytesAt, kind) {
@@ -201,7 +201,7 @@ function chart(result, width) {
 }
 
 function legend(result, width) {
-  const entries = [["line-cache", "this cache"], ["beyond", "no room beside the weights"]];
+  const entries = [["line-cache", "this cache"], ["beyond", "doesn't fit with the weights"]];
   if (result.mha_bytes > result.total_bytes) {
     entries.splice(1, 0, ["line-mha", "one KV head per query head"]);
   }
@@ -236,7 +236,7 @@ function chips(result, width) {
   y = Math.max(y, 28 + 54); // long numbers take a second line: nothing below it moves
   const exact = `${grouped(result.total_bytes)} bytes`;
   const units = `${size(result.total_bytes)} (1 GB = 10⁹ bytes) · ${binarySize(result.total_bytes)} (1 GiB = 2³⁰ bytes)`;
-  const scales = result.bits <= 8 ? " · without the scales that quantised numbers need besides" : "";
+  const scales = result.bits <= 8 ? " · without the scales that quantized values need too" : "";
   return {
     inside: text(0, 14, "The formula with these numbers", "title") + inside
       + text(0, y + 76, exact, "figure")
@@ -249,7 +249,7 @@ function problem(result, width) {
   const words = wrapped(result.error, 54, width - 16, "quiet", 16);
   const frame = { x: 0.5, y: 0.5, width: width - 1, height: words.height + 54, rx: 6, class: "calc-card" };
   return {
-    inside: mark("rect", frame) + text(16, 30, "These numbers do not go together", "alarm") + words.inside,
+    inside: mark("rect", frame) + text(16, 30, "These numbers don't go together", "alarm") + words.inside,
     height: words.height + 56,
   };
 }

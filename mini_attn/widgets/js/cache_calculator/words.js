@@ -9,24 +9,24 @@ const FACTOR_WORDS = {
 };
 // Why each number is in the product.
 const WHY = {
-  "keys and values": "a token leaves one key and one value with each KV head",
-  layers: "every layer has a cache of its own",
+  "keys and values": "each KV head stores one key and one value per token",
+  layers: "every layer has its own cache",
   "global layers": "these layers keep every token",
-  "windowed layers": "these layers keep the last tokens of a window",
-  "KV heads": "query heads leave nothing in the cache, key/value heads do",
-  "head size": "numbers in one key, and in one value",
-  "value size": "numbers in one value",
+  "windowed layers": "these layers keep the last tokens, as many as the window holds",
+  "KV heads": "query heads leave nothing in the cache",
+  "head size": "values in one key, and in one value vector",
+  "value size": "values in one value vector",
   ...Object.fromEntries(SAID.map(({ word, why }) => [word, why])),
-  bytes: "for one number in this data type",
-  byte: "for one number in this data type",
-  tokens: "all that were read or written so far",
-  "tokens kept": "as many as the window holds, however long the text is",
-  sequences: "no two of them share a cache",
-  "slots of its own": "whole pages of 16 tokens, less those that all sequences share",
-  "complete blocks": "each leaves the mean of its keys and that of its values",
-  "complete blocks of its own": "each leaves the mean of its keys and that of its values",
-  "shared complete blocks": "their means lie with the pages of the common beginning, once",
-  "shared slots": "the full pages of the common beginning, stored once",
+  bytes: "per value in this data type",
+  byte: "per value in this data type",
+  tokens: "all tokens read or written so far",
+  "tokens kept": "as many as the window holds, however long the sequence is",
+  sequences: "each has its own cache",
+  "slots of its own": "whole pages of 16 tokens, without those that all sequences share",
+  "complete blocks": "each stores the mean of its keys and the mean of its values",
+  "complete blocks of its own": "each stores the mean of its keys and the mean of its values",
+  "shared complete blocks": "their means are stored with the pages of the shared prefix, once",
+  "shared slots": "the full pages of the shared prefix, stored once",
 };
 
 export const grouped = (whole) => String(whole).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
@@ -158,13 +158,13 @@ function fitWords(result) {
 
 export function verdict(result) {
   const { left_bytes, total_bytes, weight_bytes, device_bytes, device_name } = result;
-  if (weight_bytes > device_bytes) return `The weights alone do not fit on the ${device_name}.`;
-  const many = result.max_sequences === 0n ? "not one such sequence fits"
+  if (weight_bytes > device_bytes) return `The weights alone don't fit on the ${device_name}.`;
+  const many = result.max_sequences === 0n ? "no such sequence fits"
     : `${count(result.max_sequences, "such sequence")} ${result.max_sequences > 1n ? "fit" : "fits"}`;
   if (total_bytes > left_bytes) {
-    return `That is ${size(total_bytes - left_bytes)} more than the ${device_name} has left; ${many} beside the weights.`;
+    return `That's ${size(total_bytes - left_bytes)} more than the ${device_name} has left. With the weights, ${many}.`;
   }
-  return `Both fill ${size(total_bytes + weight_bytes)} of the ${device_name}; ${many} beside the weights.`;
+  return `Together they take ${size(total_bytes + weight_bytes)} of the ${device_name}. With the weights, ${many}.`;
 }
 
 function comparedWithWeights(result) {
@@ -182,7 +182,7 @@ export function saving(result) {
 }
 
 export function describe(result) {
-  if (result.error) return `These numbers do not go together: ${result.error}`;
+  if (result.error) return `These numbers don't go together: ${result.error}`;
   const { sizes, title, total_bytes } = result;
   const used = `${title}, ${count(sizes.batch, "sequence")} of ${count(sizes.context, "token")}`;
   const takes = `the cache takes ${size(total_bytes)} in ${sizes.dtype}, ${comparedWithWeights(result)}.`;
@@ -201,13 +201,13 @@ export function table(result) {
     row("The same with one KV head per query head", result.mha_bytes),
     row(`Weights, ${count(sizes.parameters, "parameter")} in ${sizes.weight_dtype}`, result.weight_bytes),
     row(`Memory: ${result.device_name}`, result.device_bytes),
-    row("Left for the cache beside the weights", result.left_bytes),
+    row("Left for the cache after the weights", result.left_bytes),
   ];
   const { sequences, longest } = fitWords(result);
   return {
     caption,
     head: ["What", "Exact", "1 GB = 10^9 bytes", "1 GiB = 2^30 bytes"],
-    rows: [...rows, ["Beside the weights", sequences, `${count(sizes.batch, "sequence")}: ${longest} each`, ""], ["Formula", formulaText(result), "", ""]],
+    rows: [...rows, ["Fits with the weights", sequences, `${count(sizes.batch, "sequence")}: ${longest} each`, ""], ["Formula", formulaText(result), "", ""]],
   };
 }
 
