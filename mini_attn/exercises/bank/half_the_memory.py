@@ -13,7 +13,7 @@ EXERCISE = Exercise(
     difficulty=3,
     stage="transfer",
     assessed=False,
-    section="One number is not enough",
+    section="Measure more than one number",
     text="""
 A service answers questions about long contracts. Its model has 8 billion weights in bfloat16, and
 the cache of all running conversations takes about as much memory as the weights. Everything

@@ -115,7 +115,7 @@ def made(**numbers: Any) -> Exercise:
         difficulty=1,
         stage="warm-up",
         assessed=False,
-        section="True bits",
+        section="Effective bits per value",
         text=_text(n),
         number=_number(n),
         hints=(
