@@ -81,6 +81,12 @@ def _grid(w, levels, n=400):
     return np.abs(w).max() * np.linspace(0, 2, n + 1)[1:]
 
 
+def _fine(w, levels):
+    """Of four thousand scales, each unfitted."""
+    scales = _grid(w, levels, 4000)[:, None]
+    return ((w - scales * np.rint(w / scales).clip(-levels, levels)) ** 2).sum(axis=1).min()
+
+
 def _changes(w, levels, half=0.5):
     return np.unique(np.abs(w[w != 0])[:, None] / (np.arange(levels) + half))
 
@@ -143,28 +149,29 @@ def _divided(W, levels):
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("usual", _tried(_usual), "by hand", "the usual scale"),
-    ("fitted once", _tried(_usual, fitted=True), "random", "fitted once"),
+    ("fitted once", _tried(_usual, fitted=True), "random", "fitted the scale once"),
     ("in turns", _tried(_turns), "random", "in turns"),
     ("in turns from many", _tried(_many_turns), "random", "in one range of scales"),
     ("grid", _tried(_grid), "by hand", "but the scale"),
+    ("fine grid", _for_rows(_fine), "random", "is near, but"),
     ("grid, fitted", _tried(_grid, fitted=True), "property", "in one range of scales"),
     ("one valley", _tried(_valley), "random", "in one range of scales"),
     ("hits", _tried(_exact_hits), "by hand", "hit one weight exactly"),
-    ("changes alone", _tried(_changes), "by hand", "lies between two"),
+    ("changes alone", _tried(_changes), "by hand", "between two of"),
     ("middles", _tried(_middles), "by hand", "from a derivative"),
-    ("whole places", _tried(lambda w, n: _middles(w, n, 1), fitted=True), "property", "half-way"),
-    ("nothing cut off", _for_rows(lambda w, n: 0.0), "by hand", "Nothing is cut off"),
-    ("no weight cut off", _tried(_uncut), "by hand", "ever cut off"),
+    ("whole places", _tried(lambda w, n: _middles(w, n, 1), fitted=True), "property", "halfway"),
+    ("nothing cut off", _for_rows(lambda w, n: 0.0), "by hand", "don't clip"),
+    ("no weight cut off", _tried(_uncut), "by hand", "never clip"),
     ("no larger scale", _tried(_no_larger), "random", "above the usual one"),
     ("none below 0", _not_below, "by hand", "come back as 0"),
-    ("sizes", _for_rows(_sizes), "by hand", "sum of the sizes"),
+    ("sizes", _for_rows(_sizes), "by hand", "summed the sizes"),
     ("the scale", _for_rows(_best), "by hand", "the best scale"),
-    ("one scale", _one_scale, "by hand", "One scale serves"),
+    ("one scale", _one_scale, "by hand", "one scale for all"),
     ("rows of zeros", _divided, "finite", "0/0"),
     ("mean", lambda W, levels: least_error(W, levels) / W.shape[1], "by hand", "the mean"),
     ("root", lambda W, levels: np.sqrt(least_error(W, levels)), "by hand", "a root"),
     ("one for all", lambda W, levels: np.full(len(W), least_error(W, levels).min()), "by hand",
-     "All rows get the same"),
+     "the same error for all"),
     ("all rows together", lambda W, levels: least_error(W, levels).sum(), "shape", "shape"),
     ("too good", lambda W, levels: least_error(W, levels) * 0.9, "by hand", "less than any"),
 ]  # fmt: skip

@@ -72,31 +72,75 @@ def _scaled(x):
     return step * to_e2m3(x / step)
 
 
+def _clamped_late(low, bits=3):
+    """By the exponent of each number, however small, or down to a least one."""
+
+    def answer(x):
+        size = np.minimum(np.abs(x), 7.5)
+        e = np.maximum(np.floor(np.log2(np.maximum(size, 1e-300))), low)
+        return np.copysign(np.rint(size / 2.0 ** (e - bits)) * 2.0 ** (e - bits), x)
+
+    return answer
+
+
+def _without_end(x):
+    size = np.abs(x)
+    step = np.where(size < 2, 1 / 8, np.where(size < 4, 1 / 4, 1 / 2))
+    return np.copysign(np.minimum(step * np.rint(size / step), 11.5), x)
+
+
+def _to_the_right(x):
+    size = np.minimum(np.abs(x), 7.5)
+    step = np.where(size < 2, 1 / 8, np.where(size < 4, 1 / 4, 1 / 2))
+    return np.floor(np.clip(x, -7.5, 7.5) / step + 0.5) * step
+
+
+def _to_the_left(x):
+    return -_to_the_right(-x)
+
+
 def _four_bits(x):
     return _even(x, np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6]))
 
 
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
-    ("up", _up, "property", "the larger one is taken"),
-    ("down", _nearest, "property", "the smaller one is taken"),
+    ("up", _up, "property", "round ties up"),
+    ("down", _nearest, "property", "round ties down"),
     ("odd", lambda x: _even(x, odd=1), "property", "an odd m"),
     ("steps of an eighth", _eighths, "by hand", "throughout"),
-    ("sign lost", _unsigned, "by hand", "sign is lost"),
+    ("sign lost", _unsigned, "by hand", "lose the sign"),
     ("below zero", _positive, "by hand", "below 0 become 0"),
+    ("toward plus infinity", _to_the_right, "property", "toward +"),
+    ("toward minus infinity", _to_the_left, "property", "toward −"),
+    ("ceiling", lambda x: np.sign(x) * SIZES[np.searchsorted(SIZES, np.minimum(np.abs(x), 7.5))],
+     "by hand", "next larger"),
+    ("finer below 1", _clamped_late(-12), "by hand", "keep halving"),
+    ("coarser from 1", lambda x: _even(x, np.array(
+        [*EIGHTHS, *(1 + EIGHTHS[::2]), *(2 + 2 * EIGHTHS[::2]), *(4 + 4 * EIGHTHS[::2]), 7.5])),
+     "by hand", "double at 1"),
+    ("two to e", lambda x: _even(x, np.array(
+        [*EIGHTHS, *(2 + 2 * EIGHTHS), *(4 + 4 * EIGHTHS), *(8 + 8 * EIGHTHS)])),
+     "by hand", "take 2^e"),
+    ("a larger e", lambda x: _even(x, np.array([*SIZES, *(8 + 8 * EIGHTHS)])), "by hand", "go on"),
+    ("halves beyond", _without_end, "by hand", "round to halves"),
+    ("m of two bits", lambda x: _even(x, np.array(
+        [*EIGHTHS[::2], *(1 + EIGHTHS[::2]), *(2 + 2 * EIGHTHS[::2]), *(4 + 4 * EIGHTHS[::2])])),
+     "by hand", "with two bits"),
+    ("flushed", lambda x: np.where(np.abs(x) < 1, 0, to_e2m3(x)), "by hand", "everything below 1"),
     ("floor", _floor, "by hand", "next smaller"),
-    ("whole numbers", _whole, "by hand", "whole numbers"),
-    ("a leading 1", _leading_one, "by hand", "no leading 1"),
-    ("0 below 1", lambda x: _even(x, np.array([0, *SIZES[8:]])), "by hand", "Between 0 and 1"),
+    ("whole numbers", _whole, "by hand", "round to integers"),
+    ("a leading 1", _leading_one, "by hand", "a leading 1"),
+    ("0 below 1", lambda x: _even(x, np.array([0, *SIZES[8:]])), "by hand", "between 0 and 1"),
     ("four bits", _four_bits, "by hand", "numbers of E2M1"),
-    ("ends at 7", lambda x: _even(x, SIZES[:-1]), "by hand", "ends at 7."),
-    ("ends at 3.75", lambda x: _even(x, SIZES[:24]), "by hand", "ends at 3.75"),
-    ("open end", _beyond(lambda x: x), "by hand", "stays as it is"),
-    ("infinite end", _beyond(lambda x: np.inf * x), "finite", "becomes infinite"),
-    ("infinity lost", lambda x: np.where(np.isinf(x), 0, to_e2m3(x)), "edges", "Infinity, or"),
-    ("scaled", _scaled, "by hand", "scaled first"),
-    ("codes", _codes, "by hand", "Those are codes"),
-    ("up, sign lost", lambda x: np.abs(_up(x)), "by hand", "sign is lost"),
+    ("ends at 7", lambda x: _even(x, SIZES[:-1]), "by hand", "stop at 7,"),
+    ("ends at 3.75", lambda x: _even(x, SIZES[:24]), "by hand", "stop at 3.75"),
+    ("open end", _beyond(lambda x: x), "by hand", "unchanged"),
+    ("infinite end", _beyond(lambda x: np.inf * x), "finite", "become infinite"),
+    ("infinity lost", lambda x: np.where(np.isinf(x), 0, to_e2m3(x)), "edges", "infinity, or"),
+    ("scaled", _scaled, "by hand", "scale the numbers first"),
+    ("codes", _codes, "by hand", "returned codes"),
+    ("up, sign lost", lambda x: np.abs(_up(x)), "by hand", "lose the sign"),
     ("flat", lambda x: to_e2m3(x).ravel(), "shape", "shape"),
     ("shrunk", lambda x: 0.9 * to_e2m3(x), "by hand", "should become"),
-]
+]  # fmt: skip

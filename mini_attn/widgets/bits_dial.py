@@ -1,4 +1,4 @@
-"""The dial of bits: keys and values of a trained head in ever fewer bits."""
+"""The dial of bits: keys and values of a trained head in fewer and fewer bits."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["BitsDial"]
 
 
 class BitsDial(LivingWidget):
-    """What rounding keys and values to few bits does to a head, to a query and to the loss.
+    """How rounding keys and values to few bits changes a head, a query and the loss.
 
     Parameters
     ----------
     k_bits, v_bits : {16, 8, 4, 3, 2}
         Bits of the keys and of the values; 16 is bfloat16.
     key_axis : {"channel", "token"}
-        What the scales of the keys stand for; those of the values stand for tokens.
+        Whether the keys have a scale per channel or per token; values have one per token.
     outlier : int
-        1 to 30: one channel of the keys times this, the queries' same channel divided by it.
+        1 to 30: multiplies one channel of the keys and divides the same channel of the queries.
     show : {"keys", "values"}
-        Whose maps and ladder are drawn.
+        Which of the two the picture shows.
     channel : int
-        0 to 15: whose ladder is drawn.
+        0 to 15: the channel whose ladder is drawn.
 
     Raises
     ------
@@ -40,9 +40,9 @@ class BitsDial(LivingWidget):
 
     _widget = "bits_dial"
     caption = (
-        "Keys of one head of the trained model on 32 tokens, before and after 3 bits, with one "
-        "scale for every 16 tokens of a channel; the ladder of one channel; and the weights of one "
-        "query before and after."
+        "Keys of one head of the trained model on 32 tokens, before and after rounding to 3 bits, "
+        "with one scale for every 16 tokens of a channel. Below: the ladder of codes of one "
+        "channel, and the weights of one query before and after."
     )
 
     def _data(self) -> str:

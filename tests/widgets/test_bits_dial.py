@@ -179,23 +179,23 @@ def test_words_carry_the_numbers(results: list[dict[str, Any]]) -> None:
         k, v = result["true_bits"]
         loss = f"{result['loss'][0]:.3f}" if result["loss"] else "not measured"
         coded = min(state["k_bits"], state["v_bits"]) < 16
-        assert (f"({k} and {v} with scale and zero)" in sentence) == coded
+        assert (f"({k} and {v} with scale and zero point)" in sentence) == coded
         assert f"{k} and {v}" in markup
         assert (loss in sentence) == bool(result["loss"])
         assert loss in markup
         assert loss in caption
         for share in (result["moved"], result["off"]):
-            near = {f"{100 * share * (1 + d):.1f} %" for d in (-1e-9, 1e-9)}
+            near = {f"{100 * share * (1 + d):.1f}%" for d in (-1e-9, 1e-9)}
             assert any(word in sentence and word in markup for word in near)
-        assert ("computed exactly, nothing changes" in sentence) == (state["outlier"] > 1)
-        keys = "bfloat16" if state["k_bits"] == 16 else f"{state['k_bits']} bits by "
+        assert ("without rounding, nothing changes" in sentence) == (state["outlier"] > 1)
+        keys = "bfloat16" if state["k_bits"] == 16 else f"{state['k_bits']} bits per "
         assert sentence.startswith(f"Keys in {keys}")
-        assert (f"bits by {state['key_axis']}, values" in sentence) == (state["k_bits"] < 16)
+        assert (f"bits per {state['key_axis']}, values" in sentence) == (state["k_bits"] < 16)
         assert len(rows) == TOKENS
         cell = result["cells"][16][4]
         assert rows[16][:3] == ["16 key", minus(cell["x"]), str(cell.get("code", "–"))]
         assert f"“key”, channel 4: {minus(cell['x'])}" in ids[3]
-        assert f"{result['exact']['weights'][16]:.3f} exactly" in ids[4]
+        assert f"{result['exact']['weights'][16]:.3f} without rounding" in ids[4]
         large = state["outlier"] > 1 and state["show"] == "keys"
         assert (f", times {state['outlier']}:" in ids[1]) == large
         assert "times" not in ids[0]
@@ -228,7 +228,7 @@ def test_rungs_are_drawn_where_they_can_be_told_apart() -> None:
         rungs = re.search(r'<path d="([^"]*)" class="dial-rung"', markup)
         assert bool(rungs and rungs[1]) == (bits < 8)
         if bits < 8:
-            assert f"{2**bits} rungs" in markup
+            assert f"{2**bits} codes" in markup
             assert rungs[1].count("M") == 2 * 2**bits  # of two groups
 
 
@@ -253,12 +253,12 @@ def test_dials_and_channels_answer_to_keys_and_taps(tmp_path: Path) -> None:
         assert surface
         page.mouse.click(surface["x"] + 50, surface["y"] + 9.5 / 16 * surface["height"])
         expect(slider).to_have_value("9")
-        expect(page.locator(".living-first")).to_contain_text("Channel 9: 8 rungs")
+        expect(page.locator(".living-first")).to_contain_text("Channel 9: 8 codes")
         slider.press("ArrowRight")
-        expect(page.locator(".living-first")).to_contain_text("Channel 10: 8 rungs")
+        expect(page.locator(".living-first")).to_contain_text("Channel 10: 8 codes")
         page.get_by_label("Values", exact=True).select_option("2")
         expect(page.locator(".living-first")).to_contain_text("Values after")
-        expect(says).to_contain_text("values in 2 bits by token")
+        expect(says).to_contain_text("values in 2 bits per token")
         page.get_by_label("Keys' outlier").press("End")
         expect(page.locator(".living-first")).to_contain_text("Keys after")
         expect(says).to_contain_text("30 times as large")

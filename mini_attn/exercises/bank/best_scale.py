@@ -11,16 +11,16 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-A row of weights is stored as one positive scale and codes: whole numbers from −`levels` to
-`levels`, each the one for which scale × code is nearest to its weight. The usual scale, the largest
-size of a weight divided by `levels`, cuts no weight off. It is rarely the best. Return for each row
-of `W` `(rows, columns)` the least sum of squared errors that any scale reaches, an array `(rows,)`.
-It has to be exact up to rounding; what the best of many tried scales reaches is only near. A row
-has at most 16 weights, any of which may be 0, and `levels` is at most 7.
+A row of weights is stored as one positive scale and codes: integers from −`levels` to `levels`,
+each the one for which scale × code is nearest to its weight. The usual scale, the largest size of a
+weight divided by `levels`, doesn't clip any weight. It's rarely the best. For each row of `W`
+`(rows, columns)`, return the least sum of squared errors that any scale reaches, an array
+`(rows,)`. It has to be exact up to rounding. A row has at most 16 weights, any of which may be 0,
+and `levels` is at most 7.
 """
 STARTER = '''
 def least_error(W, levels):
-    """The least sum of squared errors of each row, over all scales."""
+    """Return the least sum of squared errors of each row, over all scales."""
     raise NotImplementedError
 '''
 # Rows whose best codes belong to a narrow range of scales: 0.1 to 0.2 % of the largest weight.
@@ -148,33 +148,34 @@ def _size(w: Array) -> Array:
 
 
 MIDDLES = (
-    "The scales lie rightly, one for each set of codes, but for given codes the best scale follows "
-    "from a derivative."
+    "You try one scale for each set of codes, which is the right idea. But for given codes the "
+    "best "
+    "scale follows from a derivative."
 )
 MISTAKES: list[tuple[Find, str]] = [
-    (_at(_usual), "That is the error of the usual scale. A smaller one cuts the largest weights "
-     "off and may serve all others better."),
-    (_at(lambda w, n: _refit(w, _usual(w, n), n)), "The scale is fitted once, to the codes of the "
-     "usual one. Other codes, of other scales, can be better."),
-    (_at(_in_turns), "Codes and scale are improved in turns, from the usual scale on. That ends at "
-     "a scale that is the best in its neighbourhood, not of all."),
-    (_at(lambda w, n: (_size(w)[:, None] / np.arange(1, n + 1)).ravel()), "Only scales are tried "
+    (_at(_usual), "That's the error of the usual scale. A smaller one clips the largest weights "
+     "and may serve all others better."),
+    (_at(lambda w, n: _refit(w, _usual(w, n), n)), "You fitted the scale once, to the codes of "
+     "the usual one. Other codes, of other scales, can be better."),
+    (_at(_in_turns), "You improve codes and scale in turns, starting at the usual scale. That ends "
+     "at a scale that's the best in its neighborhood, not of all."),
+    (_at(lambda w, n: (_size(w)[:, None] / np.arange(1, n + 1)).ravel()), "You only try scales "
      "that hit one weight exactly. The best one is a compromise between several."),
-    (_at(lambda w, n: _size(w) / n), "Only scales are tried at which some weight gets the largest "
+    (_at(lambda w, n: _size(w) / n), "You only try scales at which some weight gets the largest "
      "code exactly. The best one is a compromise between several."),
-    (_at(_changes), "The scales that are tried are those at which a code changes. The best one "
-     "lies between two of these."),
+    (_at(_changes), "You try the scales at which a code changes. The best one is between two of "
+     "these."),
     *((_at(partial(_between, below=below)), MIDDLES) for below in (None, 0, 0.5)),
-    *((_at(partial(_whole, below=below)), "Codes are thought to change where weight / scale is "
-     "whole. They change half-way between two whole numbers.") for below in (None, 0, 0.5)),
-    (_at(lambda w, n: np.maximum(_fits(w, n), _usual(w, n))), "No weight is ever cut off. A scale "
+    *((_at(partial(_whole, below=below)), "Your codes change where weight / scale is an "
+     "integer. They change halfway between two integers.") for below in (None, 0, 0.5)),
+    (_at(lambda w, n: np.maximum(_fits(w, n), _usual(w, n))), "You never clip a weight. A scale "
      "below the usual one may be better."),
-    (_at(lambda w, n: np.minimum(_fits(w, n), _usual(w, n))), "No scale above the usual one is "
-     "tried. One may be better, though it leaves the last code without a weight."),
-    (_signless, "Weights below 0 come back as 0. Codes go down to −levels."),
-    *((find, "That is the sum of the sizes of the errors. The sum of their squares was asked for.")
+    (_at(lambda w, n: np.minimum(_fits(w, n), _usual(w, n))), "You try no scale above the usual "
+     "one. One may be better, although it leaves the last code without a weight."),
+    (_signless, "Your weights below 0 come back as 0. Codes go down to −levels."),
+    *((find, "You summed the sizes of the errors. Sum their squares instead.")
       for find in (_sizes, _least_sizes)),
-    (_best, "That is the best scale. Its error was asked for."),
+    (_best, "That's the best scale. Return its error."),
 ]  # fmt: skip
 
 
@@ -194,17 +195,23 @@ def slips(inputs: Inputs) -> Slips:
     one = np.atleast_1d(_best(W.ravel(), levels) if W.any() else 1.0)
     return [
         *((_each(find, inputs), idea) for find, idea in MISTAKES),
-        (np.array([_errors(w, one, levels)[0] for w in W]), "One scale serves all rows. Each has "
-         "its own."),
-        (exact / W.shape[1], "That is the mean of the squares. Their sum was asked for."),
-        (np.sqrt(exact), "That is a root. The sum of the squares was asked for."),
-        (0 * exact, "Nothing is cut off: codes end at levels, and a very small scale makes "
+        (np.array([_errors(w, one, levels)[0] for w in W]), "You use one scale for all rows. "
+         "Each has its own."),
+        (exact / W.shape[1], "That's the mean of the squares. Return their sum."),
+        (np.sqrt(exact), "You took a root. Return the sum of the squares."),
+        (0 * exact, "You don't clip: codes end at levels, and a very small scale makes "
          "everything too small."),
-        (np.full(len(W), exact.min()), "All rows get the same error. Each has its own scale and "
-         "its own error."),
-        *((np.where(bad, np.nan, exact), "A weight of 0, or a row of them, leads to 0/0. Its code "
-         "is 0 at every scale, and its error 0.") for bad in ((W == 0).all(1), (W == 0).any(1))),
+        (np.full(len(W), exact.min()), "You return the same error for all rows. Each has its own "
+         "scale and its own error."),
+        *((np.where(bad, np.nan, exact), "A weight of 0, or a row of them, leads you to 0/0. Its "
+         "code is 0 at any scale, and its error 0.") for bad in ((W == 0).all(1), (W == 0).any(1))),
     ]  # fmt: skip
+
+
+def _told(one: float, other: float) -> tuple[str, str]:
+    """Both numbers, with as many digits as it takes to tell them apart."""
+    digits = next(n for n in (6, 9, 12, 17) if n == 17 or f"{one:.{n}g}" != f"{other:.{n}g}")
+    return f"{one:.{digits}g}", f"{other:.{digits}g}"
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
@@ -212,19 +219,26 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     wanted, got = right(inputs), outputs["error"]
     i = int(np.flatnonzero(~np.isclose(got, wanted, rtol=1e-6, atol=1e-9))[0])
     w, levels = inputs["W"][i], inputs["levels"]
+    mine, least = _told(got[i], wanted[i])
     if got[i] < wanted[i]:
         return (
-            f"Row {i}: {got[i]:.6g} is less than any scale reaches, which is {wanted[i]:.6g}. Are "
-            "the codes whole numbers, cut off at levels on both sides?"
+            f"Row {i}: {mine} is less than any scale reaches, which is {least}. Are your codes "
+            "integers, clipped at levels on both sides?"
         )
     if not w.any():
-        return f"Row {i}: {got[i]:.6g}, but a row of zeros has no error."
-    if np.isclose(_errors(w, _fits(w, levels), levels), got[i]).any():
+        return f"Row {i}: you get {mine}, but a row of zeros has no error."
+    fits = _errors(w, _fits(w, levels), levels)
+    if np.isclose(fits, got[i], rtol=1e-9, atol=0).any():
         return (
-            f"Row {i}: {got[i]:.6g} is the least error in one range of scales. In another it is "
-            f"{wanted[i]:.6g}. Where does such a range end, and which ranges are there?"
+            f"Row {i}: {mine} is the least error in one range of scales, and {least} in another. "
+            "Where does such a range end, and which ranges are there?"
         )
-    return f"Row {i}: {got[i]:.6g}, but the scale {_best(w, levels):.6g} reaches {wanted[i]:.6g}."
+    if got[i] < wanted[i] * (1 + 1e-3):
+        return (
+            f"Row {i}: {mine} is near, but the scale {_best(w, levels):.6g} reaches {least}. For "
+            "given codes, which scale is exactly the best?"
+        )
+    return f"Row {i}: {mine}, but the scale {_best(w, levels):.6g} reaches {least}."
 
 
 EXERCISE = Exercise(
@@ -241,15 +255,15 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Hold the codes fixed: how does the error depend on the scale? And when the scale moves a "
+        "Keep the codes fixed. How does the error depend on the scale? And when the scale moves a "
         "little, which codes change?",
-        "With fixed codes the error is a parabola in the scale, with its lowest point at (w · c) / "
+        "With fixed codes, the error is a parabola in the scale with its lowest point at (w · c) / "
         "(c · c). Codes change only at the scales |w| / (k + ½). Between two of those the codes "
         "are fixed, so there are few sets of codes in all.",
     ),
     common_errors=(
-        "Trying a grid of scales: near, and never exact.",
-        "Improving codes and scale in turns, which ends at the best of a neighbourhood.",
+        "Trying a grid of scales and leaving each as it is: near, but never exact.",
+        "Improving codes and scale in turns, which ends at the best of a neighborhood.",
         "Forgetting that codes end at levels.",
     ),
     cases=cases,

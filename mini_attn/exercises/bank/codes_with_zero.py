@@ -12,16 +12,16 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function should round each row of `x` `(rows, columns)` to codes from 0 to 2^bits − 1, with a
-scale and a zero of the row's own, and return the numbers that come back, an array `(rows,
-columns)`. The zero is itself a code, a whole number: not the least number of the row, but the code
-that stands for 0, so that what comes back is scale × (code − zero). The range of a row always
-includes 0, which comes back as exactly 0. The function was tested with positive numbers and is
-right for them. Repair it, so that it is right for every row. (Sizes are 0 or between 10⁻⁶ and 10⁶.)
+This function should quantize each row of `x` `(rows, columns)` to codes from 0 to 2^bits − 1, with
+the row's own scale and zero point, and return the restored numbers, an array `(rows, columns)`.
+Here the zero point is itself a code, an integer: not the least number of the row, but the code that
+stands for 0, so a restored number is scale × (code − zero). The range of a row always includes 0,
+which comes back as exactly 0. The function was tested with positive numbers and is right for them.
+Repair it so that it's right for every row. (Sizes are 0 or between 10⁻⁶ and 10⁶.)
 """
 STARTER = '''
 def code_and_back(x, bits):
-    """Each row as codes with a scale and a zero of its own, and back."""
+    """Quantize each row with its own scale and zero, and restore it."""
     levels = 2**bits - 1
     low = np.minimum(x.min(axis=1, keepdims=True), 0)
     high = np.maximum(x.max(axis=1, keepdims=True), 0)
@@ -116,34 +116,35 @@ def _with_sign(x: Array, largest: int) -> Array:
     return np.asarray(step * np.rint(x / step))
 
 
-SMALL = "Something small is added to every scale, which changes rows that were right."
+SMALL = "You add something small to every scale, which changes rows that were right."
 SIDES = (
-    "The codes lie around 0, with the same range on both sides. Here they go from 0 to 2^bits − 1, "
-    "and a zero says which of them stands for 0."
+    "Your codes are centered around 0, with the same range on both sides. Here they go from 0 to "
+    "2^bits − 1, and a zero point says which of them stands for 0."
 )
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"clip": "before"},
-     "Codes are cut to their range before the zero is added, so every number below 0 becomes 0. "
-     "It is the code with its zero that has to lie between 0 and the largest code."),
+     "You clip the codes before the zero is added, so every number below 0 becomes 0. "
+     "Clip the sum: the code with its zero has to be between 0 and the largest code."),
     ({"empty": "divided"},
-     "In a row of zeros the scale is 0, and 0/0 is no number. Such a row comes back as zeros."),
+     "In a row of zeros your scale is 0, and 0/0 is no number. Restore such a row as zeros."),
     ({"clip": "never"},
-     "A code lies beyond the last one. Rounding both the number and the zero can lead one step too "
-     "far, so the sum of the two has to be cut, at 0 and at 2^bits − 1."),
+     "You use a code beyond the last one. Rounding both the number and the zero can lead one step "
+     "too far, so clip the sum of the two, at 0 and at 2^bits − 1."),
     ({"least": "as it is"},
-     "The range no longer includes 0. Then 0 has no code, and the zero need not lie among them."),
-    ({"least": "even"}, "The range is the same on both sides of 0, which wastes codes."),
-    ({"zero_is": "any"}, "The zero is not rounded to a whole number. It has to be a code."),
+     "Your range no longer includes 0. Then 0 has no code, and the zero may be outside them."),
+    ({"least": "even"}, "You made the range the same on both sides of 0, which wastes codes."),
+    ({"zero_is": "any"}, "You didn't round the zero. It has to be a code, an integer."),
     ({"zero_is": "a number"},
-     "The zero is the least number of the row, or not whole. Then 0 lies between two codes "
-     "and does not come back as exactly 0."),
-    ({"more": 0, "steps": 0}, "A step too many: 2^bits codes have 2^bits − 1 steps between them."),
-    ({"steps": 0}, "The range is divided by 2^bits. The codes have one step less between them."),
-    ({"per": None}, "One scale serves all rows. Each row has its own."),
-    ({"back": 0}, "The zero is not taken off again on the way back."),
-    ({"turned": -1}, "The zero has the wrong sign: the least number gets the code 0, so −low / "
-     "scale is added."),
-    ({"give": "codes"}, "Those are codes. The numbers that come back were asked for."),
+     "Your zero is the least number of the row, or not an integer. Then 0 falls between two "
+     "codes and doesn't come back as exactly 0."),
+    ({"more": 0, "steps": 0}, "You have a step too many: 2^bits codes have 2^bits − 1 steps "
+         "between them."),
+    ({"steps": 0}, "You divide the range by 2^bits. The codes have one step less between them."),
+    ({"per": None}, "You use one scale for all rows. Each row has its own."),
+    ({"back": 0}, "You don't subtract the zero on the way back."),
+    ({"turned": -1}, "Your zero has the wrong sign: the least number gets the code 0, so add "
+     "−low / scale."),
+    ({"give": "codes"}, "You returned codes. Return the restored numbers."),
     *(({"add": add}, SMALL) for add in (1e-6, 1e-8, 1e-9, 1e-10, 1e-12)),
 ]  # fmt: skip
 
@@ -172,7 +173,9 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first number that is wrong."""
     x, got, wanted = inputs["x"], outputs["back"], right(inputs)
     i, j = np.argwhere(~np.isclose(got, wanted, rtol=1e-7, atol=1e-9))[0]
-    return f"In {inputs['bits']} bits, {x[i, j]:.4g} should come back as {wanted[i, j] + 0.0:.4g}."
+    return (
+        f"With {inputs['bits']} bits, {x[i, j]:.4g} should come back as {wanted[i, j] + 0.0:.4g}."
+    )
 
 
 EXERCISE = Exercise(
@@ -190,14 +193,14 @@ EXERCISE = Exercise(
     starter=STARTER,
     hints=(
         "Follow −1 through the function by hand, then a row that is all zeros.",
-        "A code is `round(x / scale) + zero`, and the whole of it lies between 0 and the largest "
-        "code. Where the scale is 0 there is nothing to divide by. (A library has shipped the "
+        "A code is `round(x / scale) + zero`, and that sum has to be between 0 and the largest "
+        "code. Where the scale is 0, there's nothing to divide by. (A library has shipped the "
         "first of the two faults: intel/neural-compressor, pull request 1611.)",
     ),
     common_errors=(
-        "Cutting the codes to their range before the zero is added.",
+        "Clipping the codes before the zero is added.",
         "Removing the clip: rounded zeros can lead one step beyond the last code.",
-        "Mending the codes and leaving 0/0 in a row of zeros.",
+        "Repairing the codes and leaving 0/0 in a row of zeros.",
     ),
     cases=cases,
     expected=expected,

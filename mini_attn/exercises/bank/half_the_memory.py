@@ -17,15 +17,14 @@ EXERCISE = Exercise(
     text="""
 A service answers questions about long contracts. Its model has 8 billion weights in bfloat16, and
 the cache of all running conversations takes about as much memory as the weights. Everything
-together has to take half as much, without training the model again. Three proposals are on the
-table:
+together has to take half as much, without retraining the model. There are three proposals:
 
-- the weights in 4 bits, the cache as it is;
-- the cache in 2 bits, keys and values alike, the weights as they are;
+- the weights in 4 bits, the cache unchanged;
+- the cache in 2 bits, keys and values alike, the weights unchanged;
 - half of the weights set to zero.
 
-Choose, or combine, and defend it in eight to twelve sentences. Count the bytes with everything that
-belongs to them, and say which measurement, on which texts, would make you change your mind.
+Choose or combine, and defend your choice in eight to twelve sentences. Count all the bytes, scales
+and zero points included, and say which measurement, on which texts, would change your mind.
 """,
     rubric={
         "Counts the bytes, with scales and zeros, and sees which proposals reach one half.": 2,
@@ -40,6 +39,6 @@ belongs to them, and say which measurement, on which texts, would make you chang
     ),
     common_errors=(
         "Counting codes and forgetting scales.",
-        "Taking a small change of the mean loss for proof that nothing was lost.",
+        "Taking a small change in the mean loss as proof that nothing was lost.",
     ),
 )

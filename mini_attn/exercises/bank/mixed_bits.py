@@ -47,10 +47,10 @@ class Numbers(NamedTuple):
 
 def _text(n: Numbers) -> str:
     return f"""
-With pencil and paper: a cache keeps {n.k_dim} numbers of each token in its keys and {n.v_dim} in
-its values. The keys are codes of {n.k_bits} bits in groups of {n.k_group} numbers, the values codes
-of {n.v_bits} bits in groups of {n.v_group}. Each group has a zero and a scale, both in float16. How
-many bits does a number of the cache take on average?
+With pencil and paper: a cache keeps {n.k_dim} numbers per token in its keys and {n.v_dim} in its
+values. The keys are {n.k_bits}-bit codes in groups of {n.k_group} numbers, and the values
+{n.v_bits}-bit codes in groups of {n.v_group}. Each group has a zero point and a scale, both in
+float16. How many bits does a number in the cache take on average?
 """
 
 
@@ -59,36 +59,41 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     codes = n.mean(0)
     numbers = n.k_dim + n.v_dim
     return {
-        codes: "Those are the codes alone. Zeros and scales have to be stored, too.",
-        n.mean(SHARED / 2): "A group has two numbers of 16 bits: a zero and a scale.",
-        n.mean(2 * SHARED): "That is a zero and a scale in float32. These are float16.",
-        key + value: "That is a number of a key and one of a value together: take the mean.",
-        (key + value) / 2: f"That mean counts keys and values alike, but {n.k_dim} numbers are in "
-        f"keys and {n.v_dim} in values.",
-        (n.v_dim * key + n.k_dim * value) / numbers: f"Keys and values have changed places: "
+        codes: "You counted the codes alone. Zero points and scales have to be stored, too.",
+        n.mean(
+            SHARED / 2
+        ): "You counted one of the two. A group has two numbers of 16 bits: a zero point and a "
+        "scale.",
+        n.mean(2 * SHARED): "That's a zero point and a scale in float32. These are float16.",
+        key + value: "You added a number of a key and one of a value. Take the mean.",
+        (key + value) / 2: f"Your mean counts keys and values alike, but {n.k_dim} numbers are "
+        f"in keys and {n.v_dim} in values.",
+        (n.v_dim * key + n.k_dim * value) / numbers: f"You swapped keys and values: "
         f"{n.k_dim} of the numbers are in keys, {n.v_dim} in values.",
-        n._replace(k_group=n.v_group, v_group=n.k_group).mean(): "The groups have changed places: "
+        n._replace(k_group=n.v_group, v_group=n.k_group).mean(): "You swapped the groups: "
         f"those of {n.k_group} are in keys, those of {n.v_group} in values.",
-        n._replace(k_group=n.v_group).mean(): f"That has groups of {n.v_group} in the keys too, "
-        f"where they have {n.k_group} numbers.",
-        n._replace(v_group=n.k_group).mean(): f"That has groups of {n.k_group} in the values too, "
-        f"where they have {n.v_group} numbers.",
-        codes + 2 * SHARED / (n.k_group + n.v_group): "The size of a group was averaged. Average "
-        "the shares that zeros and scales add: those of a small group weigh more.",
-        codes + SHARED: "That gives every number a zero and a scale of its own. A group shares "
-        "them.",
-        key: f"Those are the keys. {n.v_dim} of {numbers} numbers are in values.",
-        value: f"Those are the values. {n.k_dim} of {numbers} numbers are in keys.",
-        n.total(): "That is a whole token. The question is one number, on average.",
-        n.right / 8: "Those are bytes. Bits were asked for.",
-        n.mean(SHARED / 8): "A float16 number has 2 bytes; a zero and a scale have 32 bits.",
+        n._replace(k_group=n.v_group).mean(): f"You used groups of {n.v_group} in the keys, "
+        f"too. Theirs have {n.k_group} numbers.",
+        n._replace(v_group=n.k_group).mean(): f"You used groups of {n.k_group} in the values, "
+        f"too. Theirs have {n.v_group} numbers.",
+        codes + 2 * SHARED / (n.k_group + n.v_group): "You averaged the group sizes. Average the "
+        "bits that zero points and scales add: they weigh more in a small group.",
+        codes + SHARED: "You gave every number its own zero point and scale. A group shares them.",
+        key: f"Those are the keys alone. {n.v_dim} of {numbers} numbers are in values.",
+        value: f"Those are the values alone. {n.k_dim} of {numbers} numbers are in keys.",
+        n.total(): "That's a whole token. We asked for one number, on average.",
+        n.right / 8: "Those are bytes. We asked for bits.",
+        n.mean(
+            SHARED / 8
+        ): "You counted bytes. A float16 number has 2 bytes, so a zero point and a scale have 32 "
+        "bits.",
     }
 
 
 def _number(n: Numbers) -> NumberQuestion:
     steps = (
-        "First the bits of one number of a key, with its share of the zero and the scale, then "
-        f"those of a value. Then {n.k_dim} of the first and {n.v_dim} of the second, over all."
+        "Find the bits of one number in a key, with its share of the zero point and scale, then "
+        f"those in a value. Then take {n.k_dim} of the first and {n.v_dim} of the second, over all."
     )
     return NumberQuestion(
         answer=n.right,
@@ -108,7 +113,7 @@ def made(**numbers: Any) -> Exercise:
     return Exercise(
         id="mixed_bits",
         page="bits",
-        title="The true bits of a cache",
+        title="The effective bits of a cache",
         kind="pencil",
         groups={"by hand": 2},
         minutes=5,
@@ -119,15 +124,16 @@ def made(**numbers: Any) -> Exercise:
         text=_text(n),
         number=_number(n),
         hints=(
-            "What is stored for a group besides its codes, and how many numbers share it?",
-            f"A key's number takes {n.k_bits} + 32/{n.k_group} bits, a value's {n.v_bits} + "
+            "What do we store for a group besides its codes, and how many numbers share it?",
+            f"A number in a key takes {n.k_bits} + 32/{n.k_group} bits, one in a value {n.v_bits} "
+            f"+ "
             f"32/{n.v_group}. Take the mean of the two.",
         ),
         common_errors=(
-            "Counting the scale and forgetting the zero.",
+            "Counting the scale and forgetting the zero point.",
             "Counting the codes alone.",
-            "Adding keys and values where the mean was asked for.",
-            "Counting keys and values alike, though there are more numbers in the keys.",
+            "Adding keys and values instead of taking the mean.",
+            "Counting keys and values alike, although there are more numbers in the keys.",
         ),
         draw=partial(drawn, made, CHOICES),
     )

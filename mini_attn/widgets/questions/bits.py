@@ -14,40 +14,44 @@ def _step() -> Question:
     answer = round(reach / levels / 2, 9)
     return Question(
         key="bits/step",
-        text=f"A group of numbers reaches from −{-low:g} to {high:g}. It gets codes of {bits} "
-        "bits, whose ends are the ends of the group. How far can a number be from what comes "
-        "back, at most?",
+        text=f"A group of numbers ranges from −{-low:g} to {high:g}. You quantize it to {bits} "
+        "bits, so the first and last codes are the ends of the group. How far can a restored "
+        "number be from the original, at most?",
         answer=answer,
         unit="units",
         kind="quotient",
         tolerance=0.005,
-        explanation=f"{levels + 1} codes leave {levels} steps of {reach:g}/{levels} = "
-        f"{reach / levels:g}, and the nearest code is at most half a step away: {answer:g}.",
+        explanation=f"{levels + 1} codes have {levels} steps of {reach:g}/{levels} = "
+        f"{reach / levels:g} between them, and the nearest code is at most half a step away: "
+        f"{answer:g}.",
         mistakes=(
             Mistake(
                 2 * answer,
-                "That is a whole step. The nearest code is never further than half of it.",
+                "That's a whole step. The nearest code is never further than half of it.",
             ),
             Mistake(
                 reach / 2 ** (bits + 1),
-                f"{2**bits} codes have {levels} steps between them, as fence posts have gaps.",
+                f"You divided by {2**bits}. {2**bits} codes have {levels} steps between them, as "
+                f"fence "
+                "posts have gaps.",
             ),
             Mistake(
                 high / levels / 2,
-                f"The codes also cover what is below 0: the range is {reach:g} wide.",
+                f"You left out the part below 0. The range is {reach:g} wide.",
             ),
             Mistake(reach / bits / 2, f"{bits} bits are {2**bits} codes, not {bits}."),
             Mistake(
                 reach / 2**bits,
-                f"{2**bits} codes have {levels} steps between them, and the nearest code is at "
-                "most half a step away.",
+                f"You divided by {2**bits}, but {2**bits} codes have {levels} steps between them. "
+                f"And "
+                "the nearest code is at most half a step away.",
             ),
-            Mistake(reach / 3 / 2, "That is the error with 2 bits, as above. Here it is 4."),
-            Mistake(reach / 3, "That is the step with 2 bits. Here there are 4."),
+            Mistake(reach / 3 / 2, "That's the error with 2 bits, as above. Here it's 4 bits."),
+            Mistake(reach / 3, "That's the step with 2 bits. Here there are 4."),
             Mistake(
                 answer / 2,
-                "That is the mean error, if numbers lie anywhere within a step. The largest "
-                "is asked for.",
+                "That's the mean error, if numbers fall anywhere within a step. We asked for the "
+                "largest.",
             ),
             Mistake(reach / 2, "That would be rounding to the two ends alone: one bit."),
         ),
@@ -60,9 +64,9 @@ def _outlier() -> Question:
     answer = round(2 * others / step) + 1
     return Question(
         key="bits/outlier",
-        text=f"A group has 16 numbers. One is {outlier}, the other 15 lie between −{others} and "
-        f"{others}, and both of these occur. The group is rounded to {bits} bits, its ends being "
-        "the ends of the codes. How many different codes do the 15 numbers get?",
+        text=f"A group has 16 numbers. One is {outlier}. The other 15 are between −{others} and "
+        f"{others}, and both of these occur. You quantize the group to {bits} bits, so the first "
+        "and last codes are its ends. How many different codes do the 15 numbers get?",
         answer=answer,
         unit="codes",
         kind="count",
@@ -71,23 +75,26 @@ def _outlier() -> Question:
         f"{answer - 1}: {answer} of them.",
         mistakes=(
             Mistake(
-                2**bits, "All codes are there, but most of them lie between 1 and the outlier."
+                2**bits,
+                "You counted all the codes, but most of them fall between 1 and the outlier.",
             ),
             Mistake(
                 2**bits - 1,
-                "The outlier takes one code, but also spreads the others out: most are never used.",
+                "You took off the outlier's code. It also stretches the steps, so most codes go "
+                "unused.",
             ),
             Mistake(
                 1,
-                f"Nearly all is lost, though not quite: the step is {step:g}, and {others} is more "
-                "than half a step above the least number.",
+                f"Nearly, but not quite: the step is {step:g}, and {others} is more than half a "
+                f"step "
+                "above the least number.",
             ),
-            Mistake(15, "There are not so many codes in all."),
+            Mistake(15, "There aren't that many codes in all."),
             Mistake(3, "The third code stands for 5, beyond what the 15 numbers reach."),
             Mistake(
                 round(2 * others / step, 2),
-                "That is how many steps the 15 numbers cover. Round both ends of that to codes, "
-                "and count them.",
+                "That's how many steps the 15 numbers cover. Round both ends to codes, and count "
+                "them.",
             ),
         ),
     )
@@ -98,30 +105,30 @@ def _largest() -> Question:
     answer = int(number.largest)
     return Question(
         key="bits/largest",
-        text="E4M3 is a float of 8 bits: a sign, 4 bits of exponent with a bias of 7, 3 bits of "
-        "mantissa with a leading 1. It has no infinity, and of the codes only the one with all "
-        "exponent and mantissa bits set is no number. What is its largest number?",
+        text="E4M3 is an 8-bit float: a sign, 4 exponent bits with a bias of 7, and 3 mantissa "
+        "bits with a leading 1. It has no infinity, and only the code with all exponent and "
+        "mantissa bits set is NaN. What's its largest number?",
         answer=answer,
         unit="units",
         kind="formula",
-        explanation="The largest exponent is 15 − 7 = 8, and with it the mantissa 111 is taken, so "
-        f"110 is left: 2⁸ × (1 + 6/8) = {answer}.",
+        explanation="The largest exponent is 15 − 7 = 8. With it, the mantissa 111 is NaN, so the "
+        f"largest is 110: 2⁸ × (1 + 6/8) = {answer}.",
         mistakes=(
-            Mistake(480, "2⁸ × (1 + 7/8): that code, all bits set, is the one that is no number."),
+            Mistake(480, "That's 2⁸ × (1 + 7/8), but the code with all bits set is NaN."),
             Mistake(
                 240,
-                "That keeps the whole largest exponent for infinity and NaN, as IEEE floats do. "
-                "E4M3 gives up one code of it.",
+                "You kept the whole largest exponent for infinity and NaN, as IEEE floats do. E4M3 "
+                "gives up only one code of it.",
             ),
-            Mistake(256, "That is the largest power of two; the mantissa adds up to 6/8 of it."),
-            Mistake(127, "That is the largest of int8, whose steps are all alike."),
-            Mistake(57_344, "That is the other float of 8 bits, E5M2, with 5 bits of exponent."),
-            Mistake(224, "The exponent field 15 stands for 2⁸: 15 less the bias of 7."),
-            Mistake(896, "The exponent field 15 stands for 2⁸: 15 less the bias of 7."),
+            Mistake(256, "That's the largest power of two. The mantissa adds up to 6/8 of it."),
+            Mistake(127, "That's the largest int8, whose steps are all the same."),
+            Mistake(57_344, "That's the other 8-bit float, E5M2, with 5 exponent bits."),
+            Mistake(224, "Check the exponent: the field 15 stands for 2⁸, because the bias is 7."),
+            Mistake(896, "Check the exponent: the field 15 stands for 2⁸, because the bias is 7."),
             Mistake(384, "The mantissa 110 is 6 of 8: it adds 6/8 to the leading 1."),
             Mistake(
                 512,
-                "That is the next power of two. A mantissa of 3 bits ends at 7/8, and with the "
+                "That's the next power of two. A mantissa of 3 bits ends at 7/8, and with the "
                 "largest exponent at 6/8.",
             ),
         ),
@@ -134,38 +141,37 @@ def _block() -> Question:
     assert isinstance(size, int)
     return Question(
         key="bits/block",
-        text=f"NVFP4 keeps a weight as a float of {bits} bits, and {size} neighbours share a "
-        f"scale, a float of {scale} bits. How many bits does a weight take, with its share of the "
-        "scale?",
+        text=f"NVFP4 stores a weight as a {bits}-bit float, and {size} neighbors share a scale, "
+        f"an {scale}-bit float. How many bits does a weight take, with its share of the scale?",
         answer=form.bits,
         unit="bits",
         kind="sum",
-        explanation=f"{bits} + {scale}/{size} = {form.bits:g}. (One more float32 scale serves the "
-        "whole matrix and costs practically nothing.)",
+        explanation=f"{bits} + {scale}/{size} = {form.bits:g}. (The matrix has one more float32 "
+        "scale, which costs practically nothing.)",
         mistakes=(
-            Mistake(bits, "That leaves out the scale, without which no code means anything."),
+            Mistake(bits, "You left out the scale. Without it no code means anything."),
             Mistake(
-                bits + scale, f"That gives every weight a scale of its own. {size} of them share."
+                bits + scale, f"You gave every weight its own scale. {size} of them share one."
             ),
             Mistake(
                 bits + scale / (2 * size),
-                "That would be a scale for 32 weights, as in MXFP4.",
+                "That would be one scale for 32 weights, as in MXFP4.",
             ),
             Mistake(
                 bits + 16 / size,
-                "That would be 16 bits for each group: a float16 scale, or a zero besides. There "
-                "is a scale of 8 bits, and no zero.",
+                "That would be 16 bits for each group: a float16 scale, or a scale and a zero "
+                "point. There's one 8-bit scale and no zero point.",
             ),
             Mistake(bits + 32 / size, "That would be a float32 scale. This one takes 8 bits."),
-            Mistake(size * bits + scale, "That is a whole group. The question is one weight."),
+            Mistake(size * bits + scale, "That's a whole group. We asked for one weight."),
             Mistake(
                 bits + scale / size + 32 / size,
-                "The float32 scale is one for the whole matrix, not one for each group.",
+                "You counted the float32 scale for each group. There's one for the whole matrix.",
             ),
-            Mistake(scale / size, "That is the share of the scale. Add the weight's own bits."),
+            Mistake(scale / size, "That's the share of the scale. Add the weight's own bits."),
             Mistake(
                 bits + scale / (8 * size),
-                "That counts the 8 bits of the scale as one bit. A group shares 8 bits.",
+                "You counted the 8 bits of the scale as one. A group shares 8 bits.",
             ),
         ),
     )

@@ -1,4 +1,4 @@
-"""Predictions of the chapter on fewer bits: a weight that makes up for another, and two of four."""
+"""Predictions of the chapter on fewer bits: a weight that compensates, and two of four."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ def _compensate() -> Question:
     answer = round(second - alike * change, 9)
     return Question(
         key="bits/compensate",
-        text=f"An output is {first} x₁ + {second} x₂. Over many tokens x₁² and x₂² both have the "
-        f"mean 1, and x₁ x₂ has the mean {alike}. The first weight is rounded to {rounded:g}. "
-        "Which second weight keeps the squared error of the output smallest?",
+        text=f"An output is {first} x₁ + {second} x₂. Over many tokens x₁² and x₂² both have a "
+        f"mean of 1, and x₁ x₂ has a mean of {alike}. You round the first weight to {rounded:g}. "
+        "Which second weight makes the squared error of the output smallest?",
         answer=answer,
         unit="units",
         kind="formula",
         tolerance=0.005,
         signed=True,
-        explanation=f"If the weights are off by {change:g} and δ, the mean square is "
-        f"{change**2:g} + 2·{alike}·{change:g}·δ + δ². It is smallest at δ = −{alike} × "
-        f"{change:g} = −{alike * change:g}, so the weight becomes {answer:g}.",
+        explanation=f"If the weights are off by {change:g} and δ, the mean squared error is "
+        f"{change**2:g} + 2·{alike}·{change:g}·δ + δ². It's smallest at δ = "
+        f"−{alike} × {change:g} = −{alike * change:g}, so the weight becomes {answer:g}.",
         mistakes=(
             Mistake(
                 second,
-                "That leaves it as it is. As the inputs go together, it can take back part of what "
+                "You left it unchanged. Because the inputs go together, it can take back part of "
+                "what "
                 "the other one adds.",
             ),
             Mistake(
@@ -38,35 +39,37 @@ def _compensate() -> Question:
             ),
             Mistake(
                 second + alike * change,
-                "The wrong way: the first weight now gives too much, so the second has to give "
-                "less.",
+                "You went the wrong way: the first weight now gives too much, so the second has to "
+                "give less.",
             ),
             Mistake(
                 second - change / alike,
-                f"Multiply by {alike}, do not divide: the less alike the inputs are, the less the "
-                "one can do for the other.",
+                f"Multiply by {alike} instead of dividing: the less correlated the inputs are, the "
+                "less one weight can do for the other.",
             ),
             Mistake(
                 second * alike,
-                "What counts is the error of the first weight, times how alike the inputs are.",
+                f"You multiplied the weight itself. Multiply the error of the first weight by "
+                f"{alike}.",
             ),
             Mistake(
                 alike * change,
-                "That is by how much it changes. Take it off the second weight.",
+                "That's how much it changes. Subtract it from the second weight.",
             ),
             Mistake(
                 -alike * change,
-                f"That is the change. The second weight was {second} before it.",
+                f"That's the change. The second weight was {second} before it.",
             ),
             Mistake(
                 0,
-                f"The second weight need not go, nor be a code: it gives way by {alike} times the "
-                "error of the first.",
+                f"The second weight doesn't have to vanish or be a code. It changes by {alike} "
+                f"times "
+                "the error of the first.",
             ),
             Mistake(
                 second - alike * change / 2,
-                "The derivative of δ² is 2δ, and so the 2 before the mixed term cancels: nothing "
-                "is halved.",
+                "You halved the change. The derivative of δ² is 2δ, so the 2 before the mixed term "
+                "cancels.",
             ),
         ),
     )
@@ -77,22 +80,22 @@ def _pattern() -> Question:
     answer = 100 * pattern.bits(bits) / bits
     return Question(
         key="bits/pattern",
-        text="Of every 4 neighbouring weights in float16 two stay, and each that stays is kept "
-        "with its place among the 4. How many percent of the bytes of the whole matrix is that?",
+        text="Of every 4 neighboring weights in float16, two stay, and each is stored with its "
+        "place among the 4. What percentage of the bytes of the dense matrix is that?",
         answer=answer,
         unit="percent",
         kind="share",
         explanation="A weight that stays takes 16 bits and its place, one of 4, takes 2: "
-        f"2 × 18 = 36 bits instead of 4 × 16 = 64, {answer:g} %.",
+        f"2 × 18 = 36 bits instead of 4 × 16 = 64, {answer:g}%.",
         mistakes=(
-            Mistake(50, "The places have to be kept too: which two of the four stayed?"),
+            Mistake(50, "You left out the places: which two of the four stayed?"),
             Mistake(
                 53.125,
-                "That gives each place one bit. One of four takes two.",
+                "You gave each place one bit. One of four takes two.",
             ),
             Mistake(
                 75,
-                "That gives each place a byte. Two bits say which of four it is.",
+                "You gave each place a byte. Two bits say which of four it is.",
             ),
             Mistake(
                 62.5,
@@ -101,11 +104,11 @@ def _pattern() -> Question:
             ),
             Mistake(
                 100,
-                "Zeros that are stored save nothing, but here they are left out.",
+                "Zeros that are stored save nothing, but here we leave them out.",
             ),
-            Mistake(43.75, "That is what is saved. What is left was asked for."),
-            Mistake(112.5, "That keeps all four weights, each with its place. Two are left out."),
-            Mistake(36, "Those are the bits of 4 weights. Of how many is that a share?"),
+            Mistake(43.75, "That's what you save. We asked for what's left."),
+            Mistake(112.5, "You kept all four weights, each with its place. Two are left out."),
+            Mistake(36, "Those are the bits of 4 weights. What were they before?"),
         ),
     )
 

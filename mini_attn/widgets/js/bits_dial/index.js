@@ -9,15 +9,15 @@ const BITS = schema.k_bits.values.map((bits) => [bits, bits === 16 ? "bfloat16" 
 
 const definition = {
   name: "bits_dial",
-  title: "A dial of bits",
-  hint: hint("a channel, a number or a weight"),
+  title: "Bits per key and value",
+  hint: hint("a channel, a value or a weight"),
   schema,
   controls: [
     { key: "k_bits", kind: "select", label: "Keys", options: BITS },
     { key: "v_bits", kind: "select", label: "Values", options: BITS },
-    { key: "key_axis", kind: "select", label: "Keys' scales", options: [["channel", "by channel"], ["token", "by token"]], disabled: ({ k_bits }) => k_bits > 8 },
-    { key: "outlier", kind: "range", label: "Keys' outlier", show: (n) => `× ${n}` },
-    { key: "show", kind: "select", label: "Maps show", options: ["keys", "values"] },
+    { key: "key_axis", kind: "select", label: "Keys' scales", options: [["channel", "per channel"], ["token", "per token"]], disabled: ({ k_bits }) => k_bits > 8 },
+    { key: "outlier", kind: "range", label: "Outlier in the keys", show: (n) => `× ${n}` },
+    { key: "show", kind: "select", label: "Show", options: ["keys", "values"] },
     { key: "channel", kind: "range", label: "Ladder of channel" },
   ],
   main: ["k_bits", "v_bits"],

@@ -70,7 +70,7 @@ function ladder({ cells, bits, axis, channel, show, words }, at, x, y) {
   });
   const side = (value, level) => text(x + at.tokens + 4, level, decimal(value, 1), "dial-quiet");
   return `<path d="${rungs}" class="dial-rung"/>${split(axis, at, x, top, at.tall)}${marks.join("")}${side(high, top + 10)}${side(low, top + at.tall)}`
-    + panel(at, x, y, at.tall, `Channel ${channel}: ${bits === 16 ? "no" : 2 ** bits} rungs`, "○ before ● after", columns(at, "n", x, y, words, (t) => decimal(column[t].back)));
+    + panel(at, x, y, at.tall, `Channel ${channel}: ${bits === 16 ? "no" : 2 ** bits} codes`, "○ before ● after", columns(at, "n", x, y, words, (t) => decimal(column[t].back)));
 }
 
 function weights({ exact, after, words }, at, x, y) {
