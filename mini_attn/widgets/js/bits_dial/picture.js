@@ -92,7 +92,7 @@ export function draw(result, { width = 720, live = false, label = "Keys or value
   const name = result.show === "keys" ? "Keys" : "Values";
   const places = wide ? [0, one, one, one + two] : [one, 2 * one, 2 * one + two, 2 * (one + two)];
   const { moved, off, true_bits: bits } = result;
-  const figures = [["weight moved", percent(moved)], ["output off by", percent(off)], ["true bits, K and V", bits.join(" and ")], ["loss above floor", lossOf(result)]].map(([words, value], n) => {
+  const figures = [["weight moved", percent(moved)], ["output off by", percent(off)], ["bits per value, K and V", bits.join(" and ")], ["loss above floor", lossOf(result)]].map(([words, value], n) => {
     const [x, y] = wide ? [(n * width) / 4, places[3] + 12] : [((n % 2) * width) / 2, places[3] + 12 + 33 * (n >> 1)];
     return text(x, y, words, "dial-quiet") + text(x, y + 17, value, "dial-number");
   });
