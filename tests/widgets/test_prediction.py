@@ -113,7 +113,7 @@ BY_HAND = {
     "paged/fork": 4 - 1,
     "paged/hit": 128 - 96,
     "paged/steps": 9 + 1,
-    "paged/slower": 7.8,
+    "paged/pays": 0.939,
     "sliding-window/pairs": 1 + 2 + 8 * 3,
     "sliding-window/wrap": 4096,
     "sliding-window/chunk": 1000 + 4095,

@@ -113,7 +113,7 @@ def made(**numbers: Any) -> Exercise:
         difficulty=2,
         stage="transfer",
         assessed=False,
-        section="Who holds a block",
+        section="Reference counts and copy-on-write",
         text=_text(n),
         starter="answer = ...  # your number of blocks",
         number=_number(n),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from mini_attn import cost
 from mini_attn.caching import Prefixes
+from mini_attn.models import MODELS
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["ALL"]
@@ -94,38 +96,66 @@ def _steps() -> Question:
     )
 
 
-def _slower() -> Question:
-    share, slower = 30, 26
-    answer = share * slower / 100
+def _requests(share: float, length: int = 128) -> int:
+    """Requests of a length that run, if this share of the device's memory holds tokens."""
+    model, device = MODELS["llama-3-8b"], cost.DEVICES["h100"]
+    room = device.memory_bytes - 2 * cost.parameter_count(model)
+    return int(share * room / (length * cost.cache_bytes_per_token(model)))
+
+
+def _throughput(share: float, slower: float = 1.0, length: int = 128) -> float:
+    """Tokens per second of a step with so many requests."""
+    model, device = MODELS["llama-3-8b"], cost.DEVICES["h100"]
+    batch, seconds = _requests(share, length), 0.0
+    for part, work in cost.step_operations(model, kv_len=length, batch=batch).items():
+        times = slower if part == "attention" else 1.0
+        seconds += times * cost.roofline_seconds(*work, device)
+    return batch / seconds
+
+
+def _pays() -> Question:
+    before, after, slower, longer = 0.204, 0.963, 1.26, 512
+    answer = round(_throughput(after, slower) / _throughput(before), 4)
+    at_512 = _throughput(after, slower, longer) / _throughput(before, length=longer)
+    more = after / before
+    batch = "The batch grows that much, but its step takes longer, too."
     return Question(
-        key="paged/slower",
-        text=f"Attention takes {share} % of the time of a step. A kernel that reads pages takes "
-        f"{slower} % longer than one that reads a contiguous cache; the rest of the step stays as "
-        "it is. How many percent longer does the step take?",
+        key="paged/pays",
+        text="Llama-3-8B serves requests of 128 tokens on an H100 with 80 GB. Pages raise the "
+        f"share of the cache's memory that holds tokens from {before:.1%} to {after:.1%}, so "
+        f"{more:.1f} times as many requests run in a step. Attention takes 26% longer. By what "
+        "factor do the tokens per second change, if each operation takes as long as its roofline "
+        "bound?",
         answer=answer,
-        unit="percent",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"Only attention's share grows: {share} % × {slower} % = {answer:.1f} % of the "
-        "step.",
+        unit="times",
+        kind="ratio",
+        tolerance=0.02,
+        explanation=f"Even with {before:.1%} in use, {_requests(before)} requests run, so many that "
+        "the weight matmuls are compute-bound. More requests then take proportionally longer, and only the "
+        f"slower attention remains: a factor of {answer:.2f}.",
         mistakes=(
-            Mistake(slower, "That is attention alone. The rest of the step does not change."),
-            Mistake(share, "That is attention's share of the step."),
-            Mistake(share + slower, "The two shares multiply: one is a part of the other."),
+            Mistake(more, batch),
             Mistake(
-                share * (100 + slower) / 100,
-                "That is how long attention takes now, as a share of the old step. How much "
-                "longer is that than before?",
+                more / slower,
+                "You divided by the slower kernel, but a step with more requests takes longer.",
             ),
             Mistake(
-                100 + answer, "That is the whole step in percent of the old one. How much longer?"
+                1,
+                "Nearly: the larger batch gains nothing here. But attention still takes longer.",
             ),
             Mistake(
-                (100 - share) * slower / 100,
-                "That makes the rest of the step slower. It is attention that is.",
+                1 / slower,
+                "You slowed the whole step down. Only attention takes longer, and it's a part of "
+                "the step.",
+            ),
+            Mistake(slower, "That's how much longer attention takes, not the throughput."),
+            Mistake(round(at_512, 2), "That's for requests of 512 tokens. These have 128."),
+            Mistake(
+                1 / answer,
+                "That's how much longer a token takes. We asked for the tokens per second.",
             ),
         ),
     )
 
 
-ALL = (_hit(), _steps(), _slower())
+ALL = (_hit(), _steps(), _pays())
