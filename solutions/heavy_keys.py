@@ -96,6 +96,29 @@ def _mean_of_queries(weights, totals, positions, budget, recent):
     return np.take_along_axis(positions, slots, axis=1), np.take_along_axis(got, slots, axis=1)
 
 
+def _ranked_by(rank):
+    """What stays by a rank of its own, with the right totals."""
+
+    def answer(weights, totals, positions, budget, recent):
+        groups, kv_len = positions.shape
+        now = weights.reshape(groups, -1, kv_len).sum(axis=1)
+        got = now + np.pad(totals, ((0, 0), (0, 1)))
+        ranked = rank(got, now) + 0.0
+        ranked[:, kv_len - recent :] = np.inf
+        slots = np.sort(np.argsort(-ranked, axis=1, kind="stable")[:, :budget], axis=1)
+        return np.take_along_axis(positions, slots, axis=1), np.take_along_axis(got, slots, axis=1)
+
+    return answer
+
+
+def _rounded(digits):
+    return _ranked_by(lambda got, now: np.round(got, digits))
+
+
+_by_latest = _ranked_by(lambda got, now: now)
+_by_place = _ranked_by(lambda got, now: got / np.arange(got.shape[1], 0, -1))
+
+
 def _others(weights, totals, positions, budget, recent):
     kept, got = heavy_keys(weights, totals, positions, budget, recent)
     return kept + 1, got
@@ -120,21 +143,25 @@ def _all(weights, totals, positions, budget, recent):
 
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
-    ("newest not safe", _with(safe=False), "by hand", "not protected"),
-    ("latest weights alone", _with(past=False), "by hand", "Only the latest"),
+    ("newest not safe", _with(safe=False), "by hand", "don't protect"),
+    ("latest weights alone", _with(past=False), "by hand", "only the latest"),
     ("all safe where none is", _slice, "edges", "begins at -0"),
     ("without its own", _with(own=False), "by hand", "its own token gave"),
-    ("mean of the queries", _mean_of_queries, "by hand", "favours old keys"),
+    ("mean of the queries", _mean_of_queries, "by hand", "favors old keys"),
     ("other positions", _others, "by hand", "largest totals"),
     ("tile", _with(_tile), "property", "like tiles"),
     ("one head of the group", _with(_first), "property", "one query head"),
-    ("mean of the group", _with(_mean), "property", "averaged"),
+    ("mean of the group", _with(_mean), "property", "average the weights"),
     ("largest of the group", _with(_largest), "property", "largest weight"),
     ("one choice for all", _with(shared=True), "by hand", "same slots"),
     ("the lightest", _with(sign=1), "by hand", "received least"),
     ("in order of weight", _with(order=False), "by hand", "order of their positions"),
     ("slots", _slots, "by hand", "slots of the arrays"),
-    ("later of equal ones", _later, "edges", "should be the earlier"),
+    ("later of equal ones", _later, "edges", "keep the later one"),
+    ("rounded", _rounded(6), "edges", "round the totals"),
+    ("rounded to four digits", _rounded(4), "edges", "round the totals"),
+    ("ranked by the latest", _by_latest, "by hand", "latest weights"),
+    ("divided by what follows", _by_place, "random", "come after"),
     ("totals of before", _old_totals, "by hand", "before this token"),
     ("positions alone", _kept_only, "type", "Return 2 arrays"),
     ("nobody leaves", _all, "shape", "shape"),

@@ -1,4 +1,4 @@
-"""Which keys may stay: a story read with room for some of its keys."""
+"""Which keys may stay: a story read with a budget for its keys."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ class KeyBudget(LivingWidget):
     Parameters
     ----------
     policy : {"recent", "first", "heavy", "observed", "all"}
-        Which keys stay: the newest, the first four too, those with the largest weights so far,
-        those that the end of the prompt looks at, or all.
+        How keys are evicted: a recency window, with the first four, H2O, SnapKV, or not at all.
     budget : int
-        Keys of a head that stay after each word, 8 to 48.
+        Keys per head that stay after each word, 8 to 48.
     head : {1, 2}
-        Whose weights are shown: 1 looks for names, 2 reads the word before.
+        The head whose weights are shown: 1 retrieves names, 2 attends to the previous token.
     step : int
         Words that have been read, 1 to 56.
 
@@ -55,8 +54,8 @@ class KeyBudget(LivingWidget):
     _widget = "key_budget"
     _story = traitlets.Dict().tag(sync=True)
     caption = (
-        "Thirty words of a story, with room for the newest 16 keys. The full stop after “river” "
-        "would look at the name at position 10, whose key is gone."
+        "Thirty words of a story, with a recency window of 16 keys. The full stop after “river” "
+        "would attend to the name at position 10, whose key was evicted."
     )
 
     def __init__(self, **state: Any) -> None:

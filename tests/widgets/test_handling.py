@@ -160,7 +160,7 @@ def test_the_line_of_a_curve_is_dragged(open_page: Visit) -> None:
 def test_room_for_keys_is_dragged(open_page: Visit) -> None:
     """From one stop to the next, as far as it goes; what is read follows."""
     page = open_page.look("key_budget.html")
-    slider = page.get_by_label("Keys that may stay", exact=True).first
+    slider = page.get_by_label("Budget of keys", exact=True).first
     handle = page.locator("[data-id=room]")
     width = page.locator(".living-first svg").bounding_box()
     assert width

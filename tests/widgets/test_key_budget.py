@@ -139,8 +139,8 @@ def test_what_a_model_says_when_the_name_is_gone() -> None:
         "living.registry.key_budget.compute(s)));",
         [state, {**state, "policy": "heavy"}],
     )
-    assert "the model says “ben” (48 %)" in wrong
-    assert "the model says “lily” (99 %)" in right
+    assert "the model says “ben” (48%)" in wrong
+    assert "the model says “lily” (99%)" in right
 
 
 def test_the_default_shows_no_answer() -> None:

@@ -11,19 +11,19 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-A new token has attended to the keys of a cache and to its own, which stands last. `weights`
-`(n_heads, kv_len)` holds what each query head gave to each key. Query head `h` reads key/value head
-`h // (n_heads // n_kv_heads)`. `totals` `(n_kv_heads, kv_len - 1)` is what the older keys had
-received before, and `positions` `(n_kv_heads, kv_len)` says where in the text each key stands,
-growing. Now each key/value head keeps at most `budget` keys: the `recent` newest, which follow one
-another in the text and are never more than `budget`, and of the others those with the largest
-totals, the new weights included; of equal ones the earlier. Return `kept`, their positions in
-growing order, and `new_totals`, what they have received in all, both
-`(n_kv_heads, min(budget, kv_len))`.
+A new token has attended to the keys of a cache and to its own, which comes last. `weights`
+`(n_heads, kv_len)` holds the weight that each query head gave to each key. Query head `h` reads
+key/value head `h // (n_heads // n_kv_heads)`. `totals` `(n_kv_heads, kv_len - 1)` is what the older
+keys had received before, and `positions` `(n_kv_heads, kv_len)` gives the position of each key, in
+growing order. Now each key/value head keeps at most `budget` keys. The `recent` newest stay; their
+positions are consecutive, and there are never more than `budget` of them. Of the others, those with
+the largest totals stay, the new weights included. If totals are exactly equal, the earlier key
+stays. Return `kept`, the positions of the keys that stay in growing order, and `new_totals`, what
+those have received in all, both `(n_kv_heads, min(budget, kv_len))`.
 """
 STARTER = '''
 def heavy_keys(weights, totals, positions, budget, recent):
-    """Positions of the keys that stay, and what they have received: (kept, new_totals)."""
+    """Return the positions of the keys that stay, and their totals: (kept, new_totals)."""
     raise NotImplementedError
 '''
 
@@ -58,13 +58,14 @@ def cases(rng: np.random.Generator) -> Cases:
         "weights": np.full((2, 6), 0.25), "totals": np.full((1, 5), 0.5),
         "positions": np.array([[0, 2, 3, 7, 8, 9]]), "budget": 3, "recent": 1,
     }  # fmt: skip
+    near = ties | {"totals": np.array([[0.5, 0.5, 0.5 + 2e-7, 0.5, 0.5]])}
     return {
         "by hand": [hand],
         "random": [_case(rng, 2, 2, 9, 5, 2), _case(rng, 3, 3, 12, 4, 1)],
         "property": [_case(rng, 6, 3, 11, 6, 2), _case(rng, 4, 2, 10, 4, 3),
                      _case(rng, 4, 1, 8, 5, 1)],
         "edges": [_case(rng, 4, 2, 5, 9, 2), _case(rng, 2, 2, 8, 4, 4), _case(rng, 4, 2, 7, 3, 0),
-                  ties],
+                  ties, near],
     }  # fmt: skip
 
 
@@ -106,7 +107,9 @@ def _kept(
     if not own:
         got = got * (np.arange(got.shape[1]) < got.shape[1] - 1)
     ranked = {"own": got, "least": -got, "all": got.sum(axis=0) + 0 * got,
-              "mean": got / (at[:, -1:] - at + 1)}[rank].copy()  # fmt: skip
+              "mean": got / (at[:, -1:] - at + 1), "six": np.round(got, 6),
+              "four": np.round(got, 4), "three": np.round(got, 3), "new": _summed(inputs, share),
+              "root": got / np.arange(got.shape[1], 0, -1)}[rank].copy()  # fmt: skip
     if safe != "nobody" and (recent or safe == "slice"):
         ranked[:, -recent:] = np.inf
     if ties == "later":
@@ -125,29 +128,36 @@ def right(inputs: Inputs) -> dict[str, Array]:
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"safe": "nobody"}, "The newest keys are not protected. They have had no time to receive "
-     "much, and `recent` of them stay whatever their total."),
-    ({"safe": "slice"}, "With `recent` = 0 no key is protected. A slice that begins at -0 is the "
+    ({"safe": "nobody"}, "You don't protect the newest keys. They have had no time to receive "
+     "much, so `recent` of them stay whatever their total."),
+    ({"safe": "slice"}, "With `recent` = 0 you protect every key: a slice that begins at -0 is the "
      "whole row."),
-    ({"past": False}, "Only the latest weights decide. What the keys had received before is in "
+    ({"past": False}, "You use only the latest weights. What the keys had received before is in "
      "`totals`."),
-    ({"own": False}, "The new key has received a weight too: what its own token gave it."),
-    ({"rank": "mean"}, "The totals are divided by the number of queries that may have seen the "
-     "key. The rule takes the sum, which favours old keys."),
-    ({"share": "tile"}, "The query heads are shared out like tiles. Neighbours share a key/value "
-     "head: h // (n_heads // n_kv_heads)."),
-    ({"share": "first"}, "Of each group one query head is counted. All that read a key give it "
-     "something."),
-    ({"share": "mean"}, "The weights of a group are averaged. They add up, as those of different "
-     "queries do."),
-    ({"share": "max"}, "The largest weight of a group is counted. They add up, as those of "
-     "different queries do."),
-    ({"rank": "all"}, "All key/value heads keep the same slots. Each chooses by what its own "
-     "queries gave."),
-    ({"rank": "least"}, "The keys that stay are those that received least."),
-    ({"order": "weight"}, "The keys stand in the order of their totals. Return them in the order "
-     "of their positions."),
-    ({"ties": "later"}, "Of equal keys the later one stays; it should be the earlier."),
+    ({"own": False}, "You leave out the weight of the new key: its own token gave it some, too."),
+    ({"rank": "mean"}, "You divide the totals by the number of queries that may have seen the "
+     "key. H2O takes the sum, which favors old keys."),
+    ({"share": "tile"}, "You assign the query heads like tiles. Neighbors share a key/value head: "
+     "h // (n_heads // n_kv_heads)."),
+    ({"share": "first"}, "You count one query head per group. All heads that read a key give it "
+     "some weight."),
+    ({"share": "mean"}, "You average the weights of a group. Add them up, as you do for different "
+     "queries."),
+    ({"share": "max"}, "You take the largest weight of a group. Add them up, as you do for "
+     "different queries."),
+    ({"rank": "all"}, "You keep the same slots in all key/value heads. Each head chooses by what "
+     "its own queries gave."),
+    ({"rank": "least"}, "You keep the keys that received least."),
+    ({"order": "weight"}, "You return the keys in the order of their totals. Return them in the "
+     "order of their positions."),
+    ({"ties": "later"}, "Of equal keys you keep the later one. Keep the earlier."),
+    *(({"rank": digits}, "You round the totals before you compare them. Two that differ a little "
+        "are "
+       "not equal: the larger one stays.") for digits in ("six", "four", "three")),
+    ({"rank": "new"}, "You rank the keys by their latest weights. Rank them by what they have "
+     "received in all."),
+    ({"rank": "root"}, "You divide the totals by how many keys come after. Compare the sums "
+     "themselves."),
 ]  # fmt: skip
 
 
@@ -155,7 +165,7 @@ def slips(inputs: Inputs) -> Slips:
     """Return what would stay with one idea missing, or two."""
     found: list[tuple[Any, str]] = [
         ({"kept": _kept(inputs, order="slots")["kept"]},
-         "Those are slots of the arrays. `positions` says which token stands in each."),
+         "You return slots of the arrays. `positions` says which token is in each."),
     ]  # fmt: skip
     found += with_pairs(partial(_kept, inputs), MISTAKES)
     wanted = right(inputs)
@@ -164,9 +174,9 @@ def slips(inputs: Inputs) -> Slips:
                       zip(inputs["positions"], wanted["kept"], strict=True)])  # fmt: skip
     found += [
         ({"new_totals": np.take_along_axis(before, slots, axis=1)},
-         "new_totals is what the keys had before this token. Its weights belong to it."),
+         "Your new_totals is what the keys had before this token. Add its weights."),
         ({"new_totals": np.take_along_axis(_summed(inputs), slots, axis=1)},
-         "new_totals holds the latest weights alone. What the keys had before belongs to it."),
+         "Your new_totals holds the latest weights alone. Add what the keys had before."),
     ]  # fmt: skip
     return found
 
@@ -180,7 +190,7 @@ SHOULD_BE = {
 EXERCISE = Exercise(
     id="heavy_keys",
     page="fewer-keys",
-    title="Who has earned a place",
+    title="Which keys have earned a place",
     kind="write",
     groups={"random": 1, "property": 2, "edges": 1},
     minutes=15,
@@ -191,15 +201,15 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "First one row of totals for each key/value head, the new key with 0 before its own "
-        "weight. Then ask which slots are safe, and rank the others.",
+        "Start with one row of totals per key/value head, where the new key has 0 plus its own "
+        "weight. Which slots are protected? Rank the others.",
         "Reshape the weights to (n_kv_heads, n_heads // n_kv_heads, kv_len) and sum over the "
         "middle axis. Give the newest an infinite rank, sort by descending rank with a stable "
-        "sort, cut, and sort the slots that are left.",
+        "sort, cut, and sort the remaining slots.",
     ),
     common_errors=(
-        "Leaving the newest keys to compete: they have had no time to receive much.",
-        "The same slots for all key/value heads.",
+        "Letting the newest keys compete: they have had no time to receive much.",
+        "Keeping the same slots in all key/value heads.",
         "Returning the slots in the order of their weights.",
     ),
     cases=cases,

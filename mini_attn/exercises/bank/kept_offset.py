@@ -13,11 +13,11 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Attention of one head for a chunk of new tokens, after a cache that keeps some keys of the text and
-forgets the others. `q`, `k`, `v` of the chunk are `(new, head_dim)` and not rotated yet. `k_held`
-`(held, head_dim)` are keys rotated to the positions at which they stood, `held_positions`
-`(held,)`, growing; `v_held` are their values. `seen` tokens came before the chunk, and the rule
-that chose the keys may have dropped the latest of them too. A token of the chunk attends to all
+This is attention of one head for a chunk of new tokens, after a cache that keeps some keys of the
+sequence and has forgotten the others. `q`, `k`, `v` of the chunk are `(new, head_dim)` and not
+rotated yet. `k_held` `(held, head_dim)` are keys rotated to their positions, `held_positions`
+`(held,)`, in growing order; `v_held` are their values. `seen` tokens came before the chunk, and the
+cache may have dropped the latest of them, too. A token of the chunk attends to all
 held keys, to itself and to the tokens of the chunk before it. Until a key has been forgotten the
 function is right; then the text falls apart. Repair it, so that the output `(new, head_dim)` is
 always what rotary embeddings of the true positions give, for chunks of any length.
@@ -125,34 +125,36 @@ def right(inputs: Inputs) -> Array:
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"start": "rows"}, "The new tokens are rotated as if they came after as many tokens as rows "
-     "are held. What was forgotten still counts: the distances to the kept keys are too short."),
-    ({"start": "newest"}, "The new tokens are placed after the newest key that is held. The rule "
-     "may have dropped later ones; the tokens that came before the chunk were counted."),
-    ({"start": "one more"}, "One position too far: positions count from 0, so the first new token "
-     "stands at `seen`."),
-    ({"start": "one fewer"}, "The first new token gets the position of the last one before it."),
-    ({"steps": False}, "All tokens of the chunk get the position of the first."),
-    ({"sees": "rows"}, "The positions are right now, and the tokens of the chunk see later ones of "
-     "it: the mask compares row numbers with positions in the text, and lets too many rows pass."),
-    ({"sees": "all"}, "Tokens of the chunk see later ones of it."),
-    ({"sees": "not itself"}, "A token of the chunk does not see itself."),
-    ({"sees": "square"}, "The mask forgets that the held keys stand first: a token sees all of "
-     "them, and of the chunk itself and those before it."),
-    ({"query": "none"}, "The queries are not rotated."),
-    ({"key": "none"}, "The keys of the chunk are not rotated."),
-    ({"key": "rows"}, "The queries are rotated by their positions in the text, the keys of the "
-     "chunk by row numbers. A token's query and key have one position."),
-    ({"query": "rows"}, "The keys of the chunk are rotated by their positions in the text, the "
-     "queries by row numbers. A token's query and key have one position."),
-    ({"start": "both"}, "The rows held are added to the tokens seen. The held keys are among those "
+    ({"start": "rows"}, "You rotate the new tokens as if they came after as many tokens as rows "
+     "are held. Forgotten tokens still count: your distances to the kept keys are too short."),
+    ({"start": "newest"}, "You place the new tokens after the newest key that is held. The cache "
+         "may "
+     "have dropped later ones; `seen` counts the tokens before the chunk."),
+    ({"start": "one more"}, "You're one position too far: positions count from 0, so the first new "
+     "token is at `seen`."),
+    ({"start": "one fewer"}, "You give the first new token the position of the one before it."),
+    ({"steps": False}, "You give all tokens of the chunk the position of the first."),
+    ({"sees": "rows"}, "Your positions are right now, but tokens of the chunk attend to later "
+         "ones: "
+     "the mask compares row numbers with positions and lets too many rows pass."),
+    ({"sees": "all"}, "Your tokens of the chunk attend to later ones."),
+    ({"sees": "not itself"}, "In your mask a token of the chunk doesn't attend to itself."),
+    ({"sees": "square"}, "Your mask forgets that the held keys come first: a token attends to all "
+     "of them, and in the chunk to itself and those before it."),
+    ({"query": "none"}, "You don't rotate the queries."),
+    ({"key": "none"}, "You don't rotate the keys of the chunk."),
+    ({"key": "rows"}, "You rotate the queries by their positions, but the keys of the chunk by row "
+     "numbers. A token's query and key have one position."),
+    ({"query": "rows"}, "You rotate the keys of the chunk by their positions, but the queries by "
+         "row "
+     "numbers. A token's query and key have one position."),
+    ({"start": "both"}, "You add the rows held to the tokens seen. The held keys are among those "
      "tokens and count once."),
-    ({"value": "rotated"}, "The values are rotated too. Rotary embeddings rotate queries and "
-     "keys only."),
-    ({"old": "again"}, "The keys that are held are rotated once more. They were already."),
-    ({"old": "numbered"}, "The keys that are held are rotated once more, by their rows. They were "
-     "rotated already, by their positions."),
-    ({"scaled": False}, "The division by the square root of head_dim got lost."),
+    ({"value": "rotated"}, "You rotate the values, too. RoPE rotates queries and keys only."),
+    ({"old": "again"}, "You rotate the held keys once more. They were rotated already."),
+    ({"old": "numbered"}, "You rotate the held keys once more, by their rows. They were rotated "
+     "already, by their positions."),
+    ({"scaled": False}, "You lost the division by the square root of head_dim."),
 ]  # fmt: skip
 
 
@@ -161,8 +163,8 @@ def slips(inputs: Inputs) -> Slips:
     return [
         *with_pairs(partial(_attend, inputs), MISTAKES),
         (_attend(inputs, old="closed up", start="rows"),
-         "The kept keys are moved together, and rotated to their new places. That is consistent, "
-         "and another function: the task asks for the true positions."),
+         "You move the kept keys together and rotate them to their new places. That's consistent, "
+         "but another function: the task asks for the true positions."),
     ]  # fmt: skip
 
 
@@ -170,8 +172,8 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first row that is wrong, and what decides it."""
     i = wrong_along(outputs["out"], right(inputs))[0]
     return (
-        f"Row {i} of the chunk is wrong. Look at three things apart: by which positions its query "
-        "and the keys are rotated, which keys it sees, and which values are added up."
+        f"Row {i} of the chunk is wrong. Check three things separately: the positions of its query "
+        "and of the keys, which keys it attends to, and which values you add up."
     )
 
 
@@ -191,14 +193,14 @@ EXERCISE = Exercise(
     hints=(
         "Try it with a cache that has forgotten nothing, and then without one key in the middle. "
         "Which number in the function changes, and should it?",
-        "A score depends on the difference of two positions. Those of the kept keys are in their "
-        "rotation already. Where in the text does the first new token stand? Then try a chunk of "
-        "three, and change its last token: which rows of the output may change?",
+        "A score depends on the difference of two positions. The kept keys are already rotated to "
+        "theirs. What's the position of the first new token? Then try a chunk of three and change "
+        "its last token: which rows of the output can change?",
     ),
     common_errors=(
-        "Placing the chunk after the newest key that is held.",
-        "Rotating keys that are rotated already.",
-        "Testing with a cache that has not forgotten anything yet, or with chunks of one token.",
+        "Placing the chunk after the newest held key.",
+        "Rotating keys that are already rotated.",
+        "Testing with a cache that hasn't forgotten anything yet, or with chunks of one token.",
     ),
     cases=cases,
     expected=expected,

@@ -9,15 +9,15 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-In every layer of a decoder the same pattern says who sees whom: `mask` `(n, n)`, True where the
-query of a row may attend to the key of a column, never a later one. A token also keeps what it has
-heard, because each layer adds to it. Return `layers` `(n,)`, integers: after how many layers, at
-the least, each token can have heard of itself and of every earlier token; 0 if it needs none, and
-−1 if no number of layers is enough.
+Every layer of a decoder uses the same attention mask: `mask` `(n, n)` is True where the query of a
+row can attend to the key of a column, never a later one. A token also keeps what it already knows,
+because each layer adds to it. Return `layers` `(n,)`, integers: the smallest number of layers after
+which each token can know of itself and of every earlier token. That's 0 if it needs none, and −1 if
+no number of layers is enough.
 """
 STARTER = '''
 def layers_to_all(mask):
-    """For each token the least number of layers until it has heard of all before, or -1."""
+    """Return for each token the fewest layers until it knows of all before, or -1."""
     raise NotImplementedError
 '''
 
@@ -136,23 +136,52 @@ def _other_ways(mask: Array) -> list[tuple[Array, str]]:
     counted = -(-np.arange(n) // np.maximum(behind, 1))
     return [
         (_early(mask),
-         "You stop at a layer after which no further token has heard of all. News may still be on "
-         "the way: stop when nobody hears anything new."),
+         "You stop at a layer that completes no further token. News may still be on the way: stop "
+         "when no token learns anything new."),
         (_rounds(mask, "in place"),
-         "A token hears in one layer what another has heard in the same layer. All of them read "
-         "what was there before the layer."),
+         "You update rows in place, so a token hears what another heard in the same layer. All of "
+         "them read the state before the layer."),
         (_rounds(mask, "squared"),
-         "Each round combines what is known with itself, which is worth more and more layers. One "
+         "You combine the table with itself, so each round is worth more and more layers. One "
          "layer adds one look through the mask."),
         (_slowest(mask),
-         "One more than the slowest of the tokens it sees is neither enough nor always needed: "
-         "others may bring the same news sooner, or all of them may lack some."),
+         "You take one more than the slowest token it attends to. That's neither enough nor always "
+         "needed: others may bring the same news sooner, or all of them may lack some."),
         (np.where(np.arange(n) == 0, 0, np.where(behind == 0, -1, counted)),
-         "That divides the number of earlier tokens by how many a token sees. It matters which "
-         "ones, and what those have heard."),
+         "You divide the number of earlier tokens by how many a token attends to. It matters which "
+         "ones, and what those know."),
         (_count(mask.T, wanted="later"),
-         "That is when all later tokens have heard of this one. Asked is when it has heard of all "
-         "earlier ones: a row of the mask says whom a token sees."),
+         "That's when all later tokens know of this one. We asked when it knows of all earlier "
+         "ones: a row of the mask says what a token attends to."),
+    ]  # fmt: skip
+
+
+def _within_reach(mask: Array) -> Array:
+    """Until a token has heard of all that it ever hears of."""
+    n = len(mask)
+    ever, found = _reached(mask, n), np.full(n, -1)
+    for layers in range(n + 1):
+        full = (_reached(mask, layers) == ever).all(axis=1)
+        found[full & (found < 0)] = layers
+    return found
+
+
+def _more_ways(mask: Array, layers: Array) -> list[tuple[Array, str]]:
+    """Return what still other ways give."""
+    n = len(mask)
+    seen = np.maximum(np.tril(mask).sum(axis=1), 1)
+    return [
+        (_within_reach(mask),
+         "You wait only for what a token ever hears of. If that leaves out an earlier token, the "
+         "answer is −1."),
+        (np.where(layers == max(n - 1, 1), -1, layers),
+         "You stop one layer too early. A chain of n tokens needs n − 1 layers."),
+        (np.maximum.accumulate(layers),
+         "You never let the number fall. A later token can be complete sooner, if it attends to "
+         "more."),
+        (-(-np.arange(n) // seen),
+         "You divide the number of earlier tokens by how many a token attends to. It matters which "
+         "ones, and what those know."),
     ]  # fmt: skip
 
 
@@ -164,34 +193,36 @@ def slips(inputs: Inputs) -> Slips:
     doubled = np.ceil(np.log2(some)).astype(int)
     found: list[tuple[Any, str]] = [
         (_count(mask, keeps=False),
-         "A token that does not see itself still keeps what it has heard: each layer adds to it."),
+         "You drop what a token knows if it doesn't attend to itself. It keeps that: each layer "
+         "adds to it."),
         (_count(mask, wanted="first"),
-         "That is when each token hears of the first one. It should have heard of all between as "
-         "well."),
+         "That's when each token hears of the first one. It should know of all those in between, "
+         "too."),
         (_by_look(mask),
-         "That divides the distance by the farthest look. Not every token can look that far, nor "
-         "to every place."),
+         "You divide the distance by the farthest look. Not every token can look that far, nor to "
+         "every place."),
         (np.arange(len(mask)),
-         "That many layers are enough if any number is, and are needed only where each token sees "
-         "just the one before."),
+         "You return the position. That many layers are enough if any number is, but needed only "
+         "where each token attends to just the one before."),
         (np.where(layers > 0, doubled, layers),
-         "The pattern is multiplied by itself, which doubles the number of layers each time. "
+         "You multiply the pattern by itself, which doubles the number of layers each time. "
          "Count the layers, not the doublings."),
         (np.where(layers > 0, 2**doubled, layers),
-         "The number of layers is doubled until it is enough. A smaller one may do."),
+         "You double the number of layers until it's enough. A smaller one may do."),
         (np.where(layers >= 0, layers + 1, -1),
-         "One layer too many. Before the first layer each token has heard of itself."),
+         "You count one layer too many. Before the first layer, each token knows of itself."),
         (np.maximum(layers, 0), "Where a token never hears of some earlier one, the answer is −1."),
         (np.where(layers < 0, len(mask), layers),
-         "Where a token never hears of some earlier one, the answer is −1, not the number of "
-         "layers after which you stopped."),
+         "Where a token never hears of some earlier one, the answer is −1. You returned the number "
+         "of layers after which you stopped."),
         *_other_ways(mask),
         (np.where(layers == 0, 1, layers),
-         "The first token has heard of all that it should before any layer."),
+         "You ask for at least one layer. The first token knows all it should before any layer."),
         (np.full(len(mask), -1 if (layers < 0).any() else layers.max()),
-         "That is the number for all tokens together. Each has one of its own."),
+         "That's one number for all tokens together. Each has its own."),
         (_count(mask, wanted="all"),
-         "Later tokens need not be heard of: only the triangle counts."),
+         "You wait for later tokens, too. Only the triangle counts."),
+        *_more_ways(mask, layers),
     ]  # fmt: skip
     return [({"layers": numbers}, idea) for numbers, idea in found]
 
@@ -207,14 +238,14 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     layers = int(outputs["layers"][i])
     if layers >= 0 and (layers < wanted[i] or wanted[i] < 0):
         heard = _reached(mask, min(layers, len(mask)))[i, : i + 1]
-        return f"{_after(layers)}, token {i} has not heard of token {int(heard.argmin())}."
-    return f"{_after(int(wanted[i]))}, token {i} has heard of itself and of all before it."
+        return f"{_after(layers)}, token {i} doesn't know of token {int(heard.argmin())} yet."
+    return f"{_after(int(wanted[i]))}, token {i} knows of itself and of all before it."
 
 
 EXERCISE = Exercise(
     id="layers_to_all",
     page="fewer-keys",
-    title="How many layers until everyone knows",
+    title="How many layers until each token knows",
     kind="write",
     groups={"random": 1, "property": 2, "edges": 1},
     minutes=15,
@@ -225,17 +256,19 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Write down, for four tokens and a window of 2, of whom each has heard after one layer and "
-        "after two. How does the second table follow from the first?",
-        "Keep a table `heard[i, j]`, at first True on the diagonal. After a layer token i has "
-        "heard of j if it had before, or if some token that it sees had. Note for each row when it "
-        "is full, and stop when nothing changes.",
+        "For four tokens and a window of 2, write down what each knows of after one layer and "
+        "after "
+        "two. How does the second table follow from the first?",
+        "Keep a table `heard[i, j]`, at first True on the diagonal. After a layer, token i knows "
+        "of "
+        "j if it did before, or if some token that it attends to did. Note for each row when it is "
+        "full, and stop when nothing changes.",
     ),
     common_errors=(
-        "Forgetting that a token keeps what it has, whether it sees itself or not.",
-        "Looking for the first token only, or at the last one only.",
-        "Looping for ever where no number is enough.",
-        "Stopping when no token becomes complete, though some still hear of others.",
+        "Forgetting that a token keeps what it knows, whether it attends to itself or not.",
+        "Checking only for the first token, or only the last row.",
+        "Looping forever where no number is enough.",
+        "Stopping when no token becomes complete, although some still learn of others.",
     ),
     cases=cases,
     expected=expected,

@@ -47,11 +47,11 @@ class Numbers(NamedTuple):
 
 def _text(n: Numbers) -> str:
     return f"""
-With pencil and paper: a layer attends to chosen blocks. One compressed key stands for a span of
-{n.span} tokens, and a new span begins every {n.stride} tokens; only spans that are full have a key.
-A query reads all of these keys; with their help it chooses {n.blocks} blocks of {n.block} keys and
-reads those as well, and also the last {n.window} keys. What is the shortest text, in tokens, for
-which it reads more compressed keys than all other keys together?
+With pencil and paper: a layer attends to selected blocks. One compressed key stands for a span of
+{n.span} tokens, and a new span begins every {n.stride} tokens; only full spans have a key. A query
+reads all of these keys. With their help it selects {n.blocks} blocks of {n.block} keys and reads
+those as well, and also the last {n.window} keys. What's the shortest context, in tokens, for which
+it reads more compressed keys than all other keys together?
 """
 
 
@@ -59,20 +59,22 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     others, span, stride = n.others, n.span, n.stride
     overlap = f"Spans overlap: one begins every {stride} tokens, not every {span}."
     return {
-        n.right - stride: f"There the compressed keys are {others:,}, just as many as the others. "
-        "One more is needed.",
+        n.right - stride: f"There you have {others:,} compressed keys, just as many as the others. "
+        "You need one more.",
         n.right - span: f"With that length there are {others - 1:,} compressed keys. The first "
         f"needs {span} tokens, each further one {stride}.",
-        n.right + stride: f"One step too many: the first key is there after {span} tokens, and "
-        f"{others:,} more come after it.",
-        n.right - 1: "The last span is one token short of being full.",
+        n.right + stride: f"You took one step too many: the first key is there after {span} "
+        f"tokens, "
+        f"and {others:,} more come after it.",
+        n.right - 1: "Your last span is one token short of being full.",
         span * others: overlap,
         span * (others + 1): overlap,
-        n.length(n.blocks + n.window): f"Of a chosen block all {n.block} keys are read, not one.",
-        n.length(others - n.window): f"The window of {n.window} keys is missing.",
-        n.length(n.window): "The chosen blocks are missing.",
-        others + 1: "That is the number of compressed keys. How long is the text that has them?",
-        2 * others + 1: "That is the number of keys read. How long is the text?",
+        n.length(n.blocks + n.window): f"You counted one key per block. All {n.block} keys of a "
+        "selected block are read.",
+        n.length(others - n.window): f"You left out the window of {n.window} keys.",
+        n.length(n.window): "You left out the selected blocks.",
+        others + 1: "That's the number of compressed keys. How long is a context that has them?",
+        2 * others + 1: "That's the number of keys read. How long is the context?",
     }
 
 
@@ -83,9 +85,9 @@ def _number(n: Numbers) -> NumberQuestion:
         mistakes=foreseen(_mistakes(n)),
         leads_to=LeadsTo("steps", n.stride, start=n.span),
         otherwise=(
-            Remark("{value:,.7g} tokens are enough, but not the shortest text.", low=n.right),
+            Remark("{value:,.7g} tokens are enough, but not the shortest context.", low=n.right),
             Remark(
-                "{value:,.6g} tokens: not one span is full, so there is no compressed key.",
+                "With {value:,.6g} tokens no span is full, so there's no compressed key.",
                 high=below(n.span),
             ),
             Remark(
@@ -102,7 +104,7 @@ def made(**numbers: Any) -> Exercise:
     return Exercise(
         id="sparse_reads",
         page="fewer-keys",
-        title="Where choosing is most of the reading",
+        title="Where selecting is most of the reading",
         kind="pencil",
         groups={"by hand": 2},
         minutes=6,
@@ -114,15 +116,15 @@ def made(**numbers: Any) -> Exercise:
         starter="answer = ...  # your number of tokens",
         number=_number(n),
         hints=(
-            "How many keys does a query read that are not compressed ones? It does not depend on "
+            "How many keys does a query read besides the compressed ones? That doesn't depend on "
             "the length.",
-            f"How long is a text with one compressed key, and with two? Each further one takes "
+            f"How long is a context with one compressed key, and with two? Each further one takes "
             f"{n.stride} tokens.",
         ),
         common_errors=(
-            "Counting a span that the text does not fill.",
-            "Counting a chosen block as one key.",
-            "Stopping where there are as many of both.",
+            "Counting a span that the context doesn't fill.",
+            "Counting a selected block as one key.",
+            "Stopping where there are equally many of both.",
         ),
         draw=partial(drawn, made, CHOICES),
     )

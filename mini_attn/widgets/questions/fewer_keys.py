@@ -1,4 +1,4 @@
-"""The predictions of the chapter on which keys may stay: blocks, idle weight, and who leaves."""
+"""The predictions of the chapter on which keys may stay: blocks, sinks, and what is evicted."""
 
 from __future__ import annotations
 
@@ -17,35 +17,36 @@ def _strided() -> Question:
     seen, whole = ma.count_blocks(mask, block, block)
     side = tokens // block
     eighth = (
-        f"An eighth of the pairs of the {seen} blocks is left. But where do they lie? A block is "
-        "computed if there is one pair in it."
+        f"You took an eighth of the {seen} blocks. An eighth of the pairs is left, but where are "
+        f"they? "
+        "A block is computed if there is one pair in it."
     )
     return Question(
         key="fewer-keys/strided",
-        text=f"{tokens} tokens; each sees itself and every {stride}th token before it, so about "
-        f"one pair in {stride} of the triangle is left. A kernel walks over the square in blocks "
-        f"of {block} × {block} and skips those in which nobody sees anything. How many blocks does "
-        "it compute?",
+        text=f"Each of {tokens} tokens attends to itself and to every {stride}th token before it, "
+            f"so "
+        f"about one pair in {stride} of the triangle is left. A kernel walks over the score matrix "
+        f"in blocks of {block} × {block} and skips fully masked ones. How many blocks does it "
+        "compute?",
         answer=seen,
         unit="blocks",
         kind="count",
-        explanation=f"Every block on the diagonal or below it has {block} visible pairs, one in "
-        f"each row: {side} × {side + 1} / 2 = {seen}. None of the blocks of a causal mask can be "
-        "skipped.",
+        explanation=f"Every block on the diagonal or below it has {block} pairs, one in each row: "
+        f"{side} × {side + 1} / 2 = {seen}. The kernel can't skip any block of a causal mask.",
         mistakes=(
-            Mistake(whole, "Blocks above the diagonal hold later tokens only: nobody sees any."),
-            Mistake(seen - side, "The blocks on the diagonal count too: each token sees itself."),
-            Mistake(side, f"{side} is an eighth of all blocks, and as many stand on the diagonal. "
-                    "But a block is computed if there is one visible pair in it: look at a block "
-                    "below the diagonal."),
+            Mistake(whole, "You counted blocks above the diagonal. They only hold later tokens."),
+            Mistake(seen - side, "You left out the diagonal blocks: each token attends to itself."),
+            Mistake(side, f"{side} is an eighth of all blocks, and that many are on the diagonal. "
+                    "But a block is computed if there is one pair in it: look at a block below "
+                    "the diagonal."),
             Mistake(seen / stride, eighth),
             Mistake(seen // stride, eighth),
             Mistake(seen // stride + 1, eighth),
-            Mistake(2 * side - 1, "Those are the blocks on the diagonal and just below it, as of "
+            Mistake(2 * side - 1, "Those are the blocks on the diagonal and just below it, as for "
                     "a window. Strides go back to the first token."),
-            Mistake(whole // 2, "Half of the square, but the blocks on the diagonal count whole: "
-                    "1 in the first row, 2 in the second, and so on."),
-            Mistake(int(mask.sum()), "Those are the pairs. The question is about blocks."),
+            Mistake(whole // 2, "You took half of the matrix, but the diagonal blocks count in "
+                    "full: 1 in the first row, 2 in the second, and so on."),
+            Mistake(int(mask.sum()), "Those are the pairs. We asked for blocks."),
         ),
     )  # fmt: skip
 
@@ -55,26 +56,30 @@ def _sink() -> Question:
     answer = round(1 / (1 - weight))
     return Question(
         key="fewer-keys/sink",
-        text=f"A head that finds nothing to look for gives {weight:.0%} of its weight to the first "
-        "token. Then the key of that token is evicted; the scores of all others stay as they are. "
-        "How many times as large do their weights become?",
+        text=f"A head with nothing to look for gives {weight:.0%} of its weight to the first "
+            f"token. "
+        "Then that token's key is evicted, and all other scores stay the same. By what factor do "
+        "the other weights grow?",
         answer=answer,
         unit="times",
         kind="ratio",
         tolerance=0.005,
-        explanation=f"The others had {1 - weight:.0%} together and now share everything: each "
-        f"weight is divided by {1 - weight:.2f}, which is {answer} times as much.",
+        explanation=f"The others had {1 - weight:.0%} together and now share everything. Each "
+        f"weight is divided by {1 - weight:.2f}, a factor of {answer}.",
         mistakes=(
-            Mistake(round(weight / (1 - weight)), "That is the weight that went divided by what "
-                    "was left. What was left becomes everything: 1, not 0.95."),
-            Mistake(1, "A softmax always sums to 1: what the key had goes to the others."),
-            Mistake(1 + weight, "The weight that is free is not given to each of them; they share "
-                    "it in proportion to what they had."),
-            Mistake(round(1 - weight, 2), "That is what was left. It becomes 1: how many times as "
-                    "much is that?"),
-            Mistake(1 / weight, "Divided by what the evicted key had. Divide by what is left."),
-            Mistake(weight * 100, "That is the share that went, in per cent."),
-            Mistake((1 - weight) * 100, "That is the share that was left, in per cent."),
+            Mistake(round(weight / (1 - weight)), "You divided the evicted weight by the rest. The "
+                "rest becomes "
+                    "everything: 1, not 0.95."),
+            Mistake(1, "A softmax always sums to 1, so the others get what the key had."),
+            Mistake(1 + weight, "You gave the free weight to each of them. They share it in "
+                    "proportion to what they had."),
+            Mistake(round(1 - weight, 2), "That's what was left. It becomes 1: what factor is "
+                "that?"),
+            Mistake(round(2 - weight, 2), f"1 + {1 - weight:.2f}, or 1 / {weight}? Neither is the "
+                    f"factor: the others had {1 - weight:.2f} together, and now they have 1."),
+            Mistake(1 / weight, "You divided by what the evicted key had. Divide by what's left."),
+            Mistake(weight * 100, "That's the share that was evicted, in percent."),
+            Mistake((1 - weight) * 100, "That's the share that was left, in percent."),
         ),
     )  # fmt: skip
 
@@ -93,26 +98,27 @@ def _heavy() -> Question:
     rows = "; ".join(" ".join(f"{weight:g}" for weight in row) for row in ROWS)
     return Question(
         key="fewer-keys/heavy",
-        text="Four queries gave the keys before them, and their own, these weights, row by row: "
-        f"{rows}. The cache adds up what each key has received and has room for 3 keys. The newest "
-        "always stays. One key has to leave. What is its position, counted from 0?",
+        text="Four queries gave these weights to the keys before them and their own, row by row: "
+        f"{rows}. The cache adds up what each key has received and has space for 3 keys. The "
+        "newest always stays. Which key is evicted? Give its position, counted from 0.",
         answer=leaves,
         unit="positions from the start",
         kind="place",
         signed=True,
         explanation="The keys have received "
         + ", ".join(f"{total:.1f}" for total in totals)
-        + f". The newest is safe, and of the others the one at position {leaves} has the "
-        "least.",
+        + f". The newest is protected, and of the others the one at position {leaves} has "
+        "the least.",
         mistakes=(
             Mistake(int(totals.argmin()), "It has the least, but only one query has seen it. The "
                     "newest key always stays."),
-            Mistake(0, "That is the oldest, which a window would drop. It has received most."),
-            Mistake(int(means.argmin()), "It has the least for each query that saw it. The rule "
-                    "takes the sum, which favours keys that have been there for long."),
-            Mistake(len(ROWS), "Positions are counted from 0: there is none of that number."),
-            Mistake(float(totals[leaves].round(1)), "That is what the key has received. Asked "
-                    "is where it stands."),
+            Mistake(0, "That's the oldest, which a window would evict. It has the most."),
+            Mistake(int(means.argmin()), "You took the mean per query that saw it. H2O takes the "
+                "sum, "
+                    "which favors old keys."),
+            Mistake(len(ROWS), "Positions count from 0, so there's none with that number."),
+            Mistake(float(totals[leaves].round(1)), "That's what the key has received. We "
+                    "asked for its position."),
         ),
     )  # fmt: skip
 
@@ -122,26 +128,27 @@ def _position() -> Question:
     return Question(
         key="fewer-keys/position",
         text=f"A prompt of {prompt:,} tokens, counted from position 0, has been read, and the "
-        f"cache has kept {budget} keys of each head. By which position are the query and the key "
-        "of the next token rotated?",
+        f"cache has kept {budget} keys per head. By which position do you rotate the query and key "
+        "of the next token?",
         answer=prompt,
         unit="positions from the start",
         kind="place",
         signed=True,
-        explanation=f"The prompt has the positions 0 to {prompt - 1}, and the next token comes "
-        f"after them, at {prompt:,}. How many rows are left says nothing about that.",
+        explanation=f"The prompt has positions 0 to {prompt - 1}, and the next token comes after "
+            f"them, "
+        f"at {prompt:,}. The number of rows left doesn't matter.",
         mistakes=(
-            Mistake(budget, "That is the number of rows kept. The kept keys stand at positions up "
-                    f"to {prompt - 1}, and the new token comes after them."),
-            Mistake(budget + 1, "Rows are no positions: the token comes after all that were read."),
-            Mistake(budget - 1, "That is the last row of the cache, not a position in the text."),
-            Mistake(prompt - 1, "That is the last token of the prompt, counted from 0."),
+            Mistake(budget, "That's the number of rows kept. The kept keys are at positions up to "
+                    f"{prompt - 1}, and the new token comes after them."),
+            Mistake(budget + 1, "Rows aren't positions: the token comes after all that were read."),
+            Mistake(budget - 1, "That's the last row of the cache, not a position."),
+            Mistake(prompt - 1, "That's the last token of the prompt, counted from 0."),
             Mistake(prompt + 1, "Counted from 0, the position after the prompt is its length."),
-            Mistake(prompt - budget, "That is how many were evicted. They still count."),
-            Mistake(prompt + budget, "The kept keys are among those of the prompt: they were "
-                    "counted already."),
-            Mistake(0, "That is where the text began. The kept keys stand at their positions in "
-                    "it, and the new token comes after them."),
+            Mistake(prompt - budget, "That's how many were evicted. They still count."),
+            Mistake(prompt + budget, "You added the kept keys. They're among those of the prompt "
+                "and "
+                    "already counted."),
+            Mistake(0, "That's where the sequence began. The new token comes after all others."),
         ),
     )  # fmt: skip
 

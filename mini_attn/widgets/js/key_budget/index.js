@@ -12,13 +12,13 @@ const definition = {
   hint: hint("a word or a bar", "its weight"),
   schema,
   controls: [
-    { key: "policy", kind: "select", label: "Which keys stay", options: Object.entries(POLICIES) },
-    { key: "budget", kind: "range", label: "Keys that may stay", disabled: ({ policy }) => policy === "all" },
+    { key: "policy", kind: "select", label: "Method", options: Object.entries(POLICIES) },
+    { key: "budget", kind: "range", label: "Budget of keys", disabled: ({ policy }) => policy === "all" },
     { key: "head", kind: "choice", label: "Weights of", options: HEADS.map((name, i) => [i + 1, name]) },
     { key: "step", kind: "range", label: "Words read", show: (n) => `${n} of ${schema.step.max}` },
   ],
   main: ["policy", "step"],
-  second: { title: "What is lost", upTo: WIDE },
+  second: { title: "What gets lost", upTo: WIDE },
   play: { key: "step", milliseconds: 500 },
   draw, drag, describe, table, explain,
 };

@@ -43,17 +43,17 @@ function room({ budget, rows, policy }, y, at) {
   const unit = at.width / rows.length;
   const end = unit * budget;
   const all = policy === "all";
-  return text(0, y + 12, all ? `All ${rows.length} keys may stay` : `Keys that may stay: ${budget} of ${rows.length}`, "keys-head")
+  return text(0, y + 12, all ? `All ${rows.length} keys stay` : `Budget: ${budget} of ${rows.length} keys`, "keys-head")
     + box(0, y + 20, at.width, 14, "keys-track") + box(0, y + 20, all ? at.width : end, 14, "keys-room")
     + (all ? "" : `<circle cx="${round(end)}" cy="${y + 27}" r="9" class="keys-end"/>`
-      + grip("keys", at, "room", end - 14, y + 13, 28, 28, { key: "budget", entry: schema.budget, now: budget, label: "Keys that may stay", words: `${budget} keys` }));
+      + grip("keys", at, "room", end - 14, y + 13, 28, 28, { key: "budget", entry: schema.budget, now: budget, label: "Budget of keys", words: `${budget} keys` }));
 }
 
 // What both heads would give to keys that are gone.
 function losses({ heads, head }, y, at) {
   const from = 130;
   const long = at.half - from - 44;
-  return text(0, y + 12, "Weight on keys that are gone", "keys-head") + heads.map(({ lost }, i) => {
+  return text(0, y + 12, "Weight on evicted keys", "keys-head") + heads.map(({ lost }, i) => {
     const top = y + 24 + 26 * i;
     return text(0, top + 13, HEADS[i], i === head - 1 ? "keys-strong" : "keys-name") + box(from, top, long, 17, "keys-track")
       + box(from, top, long * lost, 17, "keys-lost") + text(at.half, top + 13, percent(lost), "keys-number", END)
