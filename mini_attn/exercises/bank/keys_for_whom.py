@@ -15,8 +15,8 @@ EXERCISE = Exercise(
     assessed=False,
     section="What a budget costs, measured",
     text="""
-One model serves three products, and memory allows 2,048 keys per head for each conversation. (a)
-A chat runs for days and should stay fluent. (b) A long contract is read once; then the user asks five
+One model serves three products, and memory allows 2,048 keys per head for each conversation. (a) A
+chat runs for days and should stay fluent. (b) A long contract is read once; then the user asks five
 questions that aren't known in advance. (c) A long report is pasted in, together with a single
 instruction to summarize it.
 
