@@ -75,9 +75,8 @@ def _sink() -> Question:
                     "proportion to what they had."),
             Mistake(round(1 - weight, 2), "That's what was left. It becomes 1: what factor is "
                 "that?"),
-            Mistake(round(2 - weight, 2), f"1 + {1 - weight:.2f}, or 1 / {weight}? Neither is the "
-                    f"factor: the others had {1 - weight:.2f} together, and now they have 1."),
-            Mistake(1 / weight, "You divided by what the evicted key had. Divide by what's left."),
+            Mistake(1 / weight, f"You divided by {weight}, or added {1 - weight:.2f} to 1. Neither "
+                    f"is the factor: the others had {1 - weight:.2f} together and now have 1."),
             Mistake(weight * 100, "That's the share that was evicted, in percent."),
             Mistake((1 - weight) * 100, "That's the share that was left, in percent."),
         ),

@@ -114,9 +114,8 @@ def _throughput(share: float, slower: float = 1.0, length: int = 128) -> float:
 
 
 def _pays() -> Question:
-    before, after, slower, longer = 0.204, 0.963, 1.26, 512
+    before, after, slower = 0.204, 0.963, 1.26
     answer = round(_throughput(after, slower) / _throughput(before), 4)
-    at_512 = _throughput(after, slower, longer) / _throughput(before, length=longer)
     more = after / before
     batch = "The batch grows that much, but its step takes longer, too."
     return Question(
@@ -130,9 +129,9 @@ def _pays() -> Question:
         unit="times",
         kind="ratio",
         tolerance=0.02,
-        explanation=f"Even with {before:.1%} in use, {_requests(before)} requests run, so many that "
-        "the weight matmuls are compute-bound. More requests then take proportionally longer, and only the "
-        f"slower attention remains: a factor of {answer:.2f}.",
+        explanation=f"Even with {before:.1%} in use, {_requests(before)} requests run, so many "
+        "that the weight matmuls are compute-bound. More requests take proportionally longer, and "
+        f"only the slower attention remains: a factor of {answer:.2f}.",
         mistakes=(
             Mistake(more, batch),
             Mistake(
@@ -149,7 +148,6 @@ def _pays() -> Question:
                 "the step.",
             ),
             Mistake(slower, "That's how much longer attention takes, not the throughput."),
-            Mistake(round(at_512, 2), "That's for requests of 512 tokens. These have 128."),
             Mistake(
                 1 / answer,
                 "That's how much longer a token takes. We asked for the tokens per second.",

@@ -51,7 +51,7 @@ function room({ budget, rows, policy }, y, at) {
 
 // What both heads would give to keys that are gone.
 function losses({ heads, head }, y, at) {
-  const from = 130;
+  const from = 154;
   const long = at.half - from - 44;
   return text(0, y + 12, "Weight on evicted keys", "keys-head") + heads.map(({ lost }, i) => {
     const top = y + 24 + 26 * i;
