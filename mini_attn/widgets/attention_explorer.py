@@ -1,4 +1,4 @@
-"""The attention explorer: who attends to whom in the running example, cell by cell."""
+"""The attention explorer: one head on the running example, cell by cell."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class AttentionExplorer(LivingWidget):
     head : {"content", "before"}
         Whether the weights were chosen to find related words or the word before.
     tokens : {4, 8}
-        How much of the text is there.
+        How many tokens of the text.
     show : {"dots", "scores", "weights"}
         What the cells show: q · k, the scaled scores, or the weights.
     mask : {"none", "after", "renormalised", "before"}
-        What is done about keys that come later: nothing; their weight is set to 0; the same,
-        and the rest is divided by its sum; their score is set to minus infinity.
+        How later keys are hidden: not at all; their weight is set to 0; the same, and the rest
+        is divided by its sum; their score is set to minus infinity.
     divisor : {"one", "head_dim", "d_model"}
         Divide q · k by 1, by the root of head_dim, or by the root of d_model.
     temperature : float

@@ -8,7 +8,7 @@ __all__ = ["HeadStepper"]
 
 
 class HeadStepper(LivingWidget):
-    """What each head attends to, what it passes on, and how the heads are put together.
+    """What each head attends to, what it passes on, and how the heads are combined.
 
     Parameters
     ----------
@@ -38,5 +38,5 @@ class HeadStepper(LivingWidget):
     _widget = "head_stepper"
     caption = (
         "The second “a” of the running example looks back with two heads. Head 1 puts its weight "
-        "on the token before, head 2 on both “a”; their averages are joined to one output row."
+        "on the token before, head 2 on both “a”. Their averages are joined into one output row."
     )

@@ -1,4 +1,4 @@
-"""The softmax on five numbers: scores become shares that add up to one."""
+"""The softmax on five numbers: scores become weights that sum to one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ __all__ = ["SoftmaxChoice"]
 
 
 class SoftmaxChoice(LivingWidget):
-    """Five scores, their powers of e, and their weights.
+    """Five scores, their exponentials, and their weights.
 
     Parameters
     ----------
     once, upon, a, time, lamp : float
-        Scores of five tokens, -5 to 5. The default is how well "time" fits each of them.
+        Scores of five tokens, -5 to 5. The default is how well "time" matches each of them.
     shift : float
-        Added to all scores, -5 to 5; it changes no weight.
+        Added to all scores, -5 to 5, which does not change the weights.
     temperature : float
         Divides all scores, 0.1 to 4.
 
@@ -32,6 +32,6 @@ class SoftmaxChoice(LivingWidget):
 
     _widget = "softmax_choice"
     caption = (
-        "Five scores, e to the power of each, and the weights: each power divided by the sum of "
-        "all. The largest score gets the largest share, and no share is zero."
+        "Five scores, their exponentials, and the weights: each exponential divided by the sum of "
+        "all. The largest score gets the largest weight, and no weight is zero."
     )

@@ -175,5 +175,5 @@ def test_a_sum_that_is_not_one_is_not_written_as_one() -> None:
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return powers / (powers.sum(axis=1, keepdims=True) + 1e-7)
 
-    assert "Something is added to the sum" in checker.judge_answer("soft_choice", with_more).message
+    assert "added something to the sum" in checker.judge_answer("soft_choice", with_more).message
     assert apart([1.0, 1.0], [1.0, 1.0 - 1e-9]) == ("[1, 1]", "[1, 0.999999999]")

@@ -63,8 +63,8 @@ def test_words_carry_the_numbers() -> None:
     state = {**SoftmaxChoice().state, "shift": 1.0, "temperature": 2.0}
     sentence, score, power, weight, total = run(body, state)
     weights = ma.softmax(np.array([1, 0, 0, 1.25, 0.5]) / 2)
-    assert f"“time” gets {100 * weights[3]:.1f} %" in sentence
-    assert "adding 1.0 to all scores changed no weight" in sentence
+    assert f"“time” gets {100 * weights[3]:.1f}%" in sentence
+    assert "adding 1.0 to all scores didn't change the weights" in sentence
     assert "1.25 + 1.00 = 2.25" in score
     assert f"= {np.exp(-0.125):.3f}" in power
     assert f"= {weights[3]:.3f}" in weight
@@ -76,4 +76,4 @@ def test_ties_are_told() -> None:
       const { compute, describe } = living.registry.softmax_choice;
       return describe(compute(input));"""
     state = SoftmaxChoice(once=2, upon=2, a=0, time=0, lamp=0).state
-    assert run(body, state).startswith("2 tokens share the first place")
+    assert run(body, state).startswith("2 tokens tie for first place")

@@ -79,7 +79,7 @@ def test_words_carry_the_numbers(results: list[Any]) -> None:
     said = run(body, [state for state, _ in results])
     for (state, result), (sentence, words, means, table) in zip(results, said, strict=True):
         assert f"head_dim {state['head_dim']:,}" in sentence
-        assert f"the largest weight is {result['top']:.2f}" in sentence
+        assert f"The largest weight is {result['top']:.2f}" in sentence
         assert f"{state['head_dim']:,} products" in words
         assert f"the weight {result['weights'][0]:.3f}" in words
         assert f"{result['curves']['one']['top'][6]:.3f} without a scale" in means
@@ -89,5 +89,5 @@ def test_words_carry_the_numbers(results: list[Any]) -> None:
              if state == {"head_dim": 64, "divisor": name, "draw": 1})
         for name in ("one", "head_dim")
     )  # fmt: skip
-    assert "almost nothing can be learned" in lost
+    assert "can hardly learn" in lost
     assert "can still learn" in kept

@@ -13,7 +13,7 @@ export default {
   hint: hint("a cell", "its arithmetic, term by term"),
   schema,
   controls: [
-    { key: "head", kind: "choice", label: "Weights built to find", options: [["content", "related words"], ["before", "the word before"]] },
+    { key: "head", kind: "choice", label: "This head looks for", options: [["content", "related words"], ["before", "the word before"]] },
     { key: "tokens", kind: "choice", label: "Tokens", options: [[4, "4"], [8, "8"]] },
     { key: "show", kind: "choice", label: "Cells show", options: [["dots", "q · k"], ["scores", "scores"], ["weights", "weights"]] },
     { key: "divisor", kind: "select", label: "Divide q · k by", when: past, options: [["one", "1 (no scale)"], ...["head_dim", "d_model"].map((name) => [name, `√${name} = ${decimal(divisors[name])}`])] },

@@ -113,7 +113,7 @@ export function draw(result, { width = 720, live = false, label = "Queries, keys
   const last = result.names.length - 1;
   const at = { ...layout(width, result), live, entry: `w-${last}-0` };
   const under = at.end + (result.show === "weights" ? 66 : 22);
-  const legend = result.show === "dots" ? "Bars: four numbers, up is plus, down is minus. Red: a negative product."
+  const legend = result.show === "dots" ? "Bars: four entries, positive up, negative down. Red: a negative product."
     : `Dashed: the key comes later than the query.${result.show === "scores" ? " Red: a negative score." : ` A row's weights times the values give its output.`}`;
   const note = paragraph(legend, under, width);
   return svg("att", width, note.bottom, { live, label },

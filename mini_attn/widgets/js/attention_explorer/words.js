@@ -4,7 +4,7 @@ import { decimal, list, quote, terms } from "../core/text.js";
 // The index of the largest entry; the first of equals.
 const best = (row) => row.indexOf(Math.max(...row));
 
-function favourites({ show, names, dots, scores, weights }) {
+function favorites({ show, names, dots, scores, weights }) {
   const [i, name] = [names.length - 1, quote(names.at(-1))];
   const row = { dots, scores, weights }[show][i];
   const first = best(row);
@@ -17,18 +17,18 @@ function favourites({ show, names, dots, scores, weights }) {
 const RULES = {
   none: ({ names, ahead }) => {
     const i = best(ahead);
-    return `Nothing is hidden: ${quote(names[i])} takes ${decimal(ahead[i])} of its weight from tokens that come later.`;
+    return `Nothing is hidden: ${quote(names[i])} takes ${decimal(ahead[i])} of its weight from later tokens.`;
   },
   after: ({ names, sums }) => {
     const i = sums.indexOf(Math.min(...sums));
     return `Set to 0 after the softmax: the row of ${quote(names[i])} now sums to ${decimal(sums[i])}, not to 1.`;
   },
-  renormalised: () => "Set to 0 and divided by what is left: every row sums to 1 again, with the weights that −∞ before the softmax gives.",
-  before: () => "Later keys got the score −∞ before the softmax: their weight is 0 and every row sums to 1.",
+  renormalised: () => "Set to 0 and divided by what's left: every row sums to 1 again, with the same weights as −∞ before the softmax.",
+  before: () => "Later keys get the score −∞ before the softmax, so their weight is 0 and every row sums to 1.",
 };
 
 export function describe(result) {
-  return result.show === "dots" ? `Plain dot products: ${favourites(result)}` : `${favourites(result)} ${RULES[result.mask](result)}`;
+  return result.show === "dots" ? `Dot products: ${favorites(result)}` : `${favorites(result)} ${RULES[result.mask](result)}`;
 }
 
 const cell = ({ show, mask, dots, scores, weights }, i, j) => {
@@ -66,14 +66,14 @@ function explainWeight(result, i, j) {
   const start = `${explainScore(result, i, j)}; e to the ${decimal(scores[i][j])} = ${decimal(Math.exp(scores[i][j]))}, of ${decimal(sum)} in the row: ${decimal(open[i][j], 3)}`;
   if (later) return `${start}. ${quote(names[j])} comes later: set to 0.`;
   if (mask === "before") return start.replace(decimal(open[i][j], 3), `weight ${decimal(weights[i][j], 3)}`) + ".";
-  if (mask !== "renormalised") return `${start}. That is the weight${mask === "after" ? `; the row now sums to ${decimal(sums[i])}` : ""}.`;
+  if (mask !== "renormalised") return `${start}. That's the weight${mask === "after" ? `; the row now sums to ${decimal(sums[i])}` : ""}.`;
   const left = open[i].slice(0, i + 1).reduce((all, value) => all + value, 0);
   return `${start}; divided by the ${decimal(left, 3)} that is left in the row: weight ${decimal(weights[i][j], 3)}.`;
 }
 
 const PARTS = {
   q: ({ q, names }, i) => `The query of ${quote(names[i])}, what it looks for: its embedding times W_q = ${list(q[i])}.`,
-  k: ({ k, names }, i) => `The key of ${quote(names[i])}, by what it can be found: its embedding times W_k = ${list(k[i])}.`,
+  k: ({ k, names }, i) => `The key of ${quote(names[i])}, how it can be found: its embedding times W_k = ${list(k[i])}.`,
   v: ({ v, names }, i) => `The value of ${quote(names[i])}, what it passes on: its embedding times W_v = ${list(v[i])}.`,
   out: ({ out, weights, names }, i) => {
     const parts = weights[i].map((w, j) => (w < 0.005 ? null : `${decimal(w)} · value of ${quote(names[j])}`)).filter(Boolean);

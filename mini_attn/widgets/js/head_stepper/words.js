@@ -4,7 +4,7 @@ import { decimal, list, quote, terms } from "../core/text.js";
 const columns = ({ first, q }) => `columns ${first + 1} to ${first + q.length}`;
 
 // The keys with the most weight: all that come close to the largest.
-function favourites({ weights }, tokens) {
+function favorites({ weights }, tokens) {
   const top = Math.max(...weights);
   const best = weights.flatMap((weight, j) => (weight > 0.97 * top ? [j] : []));
   const names = [...new Set(best.map((j) => quote(tokens[j])))];
@@ -17,14 +17,14 @@ export function describe(result) {
   const { step, tokens, token, heads, head_dim: size, n_heads: count } = result;
   const who = quote(tokens[token]);
   const each = count > 1 ? "each head has" : "the one head has";
-  if (step === 0) return `${who} is about to look back: ${each} a query of ${size} numbers for it, and keys and values of ${size} for every token up to it.`;
-  if (step === 1) return `Scores: the query of ${who} meets the keys of its own head, and no others. ${count > 1 ? "Two rows of scores." : "One row of scores, in which both questions are added."}`;
-  const most = heads.map((head) => `${head.name.toLowerCase()} on ${favourites(head, tokens)}`).join(", ");
-  if (step === 2) return `Weights of ${who}, most of them: ${most}. ${count > 1 ? "Each row sums to 1 by itself." : "One row, which sums to 1."}`;
-  if (step === 3) return `Each head averages its values with its weights: ${most}. ${count > 1 ? "Two averages of 4 numbers." : "One average of 8 numbers, made with one row of weights."}`;
+  if (step === 0) return `${who} is about to look back: ${each} a query with ${size} entries for it, and a key and a value for every token up to it.`;
+  if (step === 1) return `Scores: the query of ${who} only meets the keys of its own head. ${count > 1 ? "That gives two rows of scores." : "That gives one row of scores, which adds up both questions."}`;
+  const most = heads.map((head) => `${head.name.toLowerCase()} on ${favorites(head, tokens)}`).join(", ");
+  if (step === 2) return `Weights of ${who}, most of them: ${most}. ${count > 1 ? "Each row sums to 1." : "The one row sums to 1."}`;
+  if (step === 3) return `Each head averages its values with its weights: ${most}. ${count > 1 ? "That makes two averages of 4 numbers." : "That makes one average of 8 numbers, with one row of weights."}`;
   return count > 1
-    ? `${who} takes two averages at once: ${most}. W_o puts them together to one row of 8.`
-    : `${who} has one average for both questions: ${most}. What the second question looked for is mostly lost.`;
+    ? `${who} takes two averages at once: ${most}. W_o combines them into one row of 8.`
+    : `${who} has one average for both questions: ${most}. Most of what the second question looked for is lost.`;
 }
 
 export function table(result) {
@@ -51,7 +51,7 @@ function explainScore(result, h, j) {
 
 function explainWeight(result, h, j) {
   const { scores, weights, name } = result.heads[h];
-  return `${name}, weight of ${quote(result.tokens[j])}: e to the ${decimal(scores[j])}, divided by the sum over all ${scores.length} keys of this head = ${decimal(weights[j], 3)}. The other head's scores play no part.`;
+  return `${name}, weight of ${quote(result.tokens[j])}: e to the ${decimal(scores[j])}, divided by the sum over all ${scores.length} keys of this head = ${decimal(weights[j], 3)}. The other head's scores don't matter.`;
 }
 
 function explainAverage(result, h) {
@@ -62,14 +62,14 @@ function explainAverage(result, h) {
   return `${name}, average: ${parts}${rest} = ${list(out)}.`;
 }
 
-// A number of the last rows: where it stands, or which products it is the sum of.
+// A number of the last rows: where it comes from, or which products it is the sum of.
 function explainNumber(result, row, h, n) {
   const { heads, w_o: wO, head_dim: size, features, output } = result;
   const all = heads.flatMap((head) => head.out);
   const meaning = `“${features[n % features.length]}”, ${n < features.length ? "of what is related" : "of the token before"}`;
   if (row === "c") {
     const where = `number ${(n % size) + 1} of ${heads.length > 1 ? `head ${Math.floor(n / size) + 1}'s` : "the"} average`;
-    return `Number ${n + 1} of the row: ${where}, ${decimal(all[n])}. Putting heads side by side computes nothing.`;
+    return `Number ${n + 1} of the row: ${where}, ${decimal(all[n])}. Putting heads side by side doesn't compute anything.`;
   }
   const from = row === "a" ? heads[h].first : 0;
   const upTo = row === "a" ? from + size : all.length;

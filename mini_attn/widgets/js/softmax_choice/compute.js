@@ -1,4 +1,4 @@
-// Five scores, their powers of e and their weights.
+// Five scores, their exponentials and their weights.
 import { softmax, sum } from "../attention/arithmetic.js";
 
 export const TOKENS = { once: "Once", upon: "upon", a: "a", time: "time", lamp: "lamp" };

@@ -1,4 +1,4 @@
-// The picture of the softmax: a line per token with its score, its power of e and its share.
+// The picture of the softmax: a line per token with its score, its exponential and its weight.
 import { scaleLinear } from "d3-scale";
 import { END, MIDDLE, box, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
@@ -48,26 +48,26 @@ export function drag({ scaled, temperature }, id, { width, state }) {
   return ({ dx }) => ({ [key]: state[key] + dx * pixel });
 }
 
-export function draw(result, { width = 720, live = false, label = "Five scores, their powers of e and their weights" } = {}) {
+export function draw(result, { width = 720, live = false, label = "Five scores, their exponentials and their weights" } = {}) {
   const at = { ...layout(width), live, entry: `w-${result.most}` };
   const { tokens, scores, scaled, parts, weights, temperature } = result;
   const most = Math.max(1, ...scaled.map(Math.abs));
   const narrow = width < 680; // short headings
-  const names = narrow ? ["score ÷ T", width < 330 ? "power of e" : "e^(s − max)", "weight"]
-    : [temperature === 1 ? "score" : `score ÷ ${decimal(temperature, 1)}`, "e to the (score − largest)", "weight = power ÷ sum"];
+  const names = narrow ? ["score ÷ T", width < 330 ? "e^(s−max)" : "e^(s − max)", "weight"]
+    : [temperature === 1 ? "score" : `score ÷ ${decimal(temperature, 1)}`, "e to the (score − largest)", "weight = this ÷ sum"];
   const heads = names.map((words, n) => text(at.x[n], 20, words, "soft-head"));
   const lines = tokens.map((token, i) => {
     const y = TOP + i * ROW;
     const [s, e, w] = at.x;
     return text(0, y + 19, token, i === result.most ? "soft-token soft-most" : "soft-token")
       + scoreBar(scaled[i], most, s, y, at) + target(at, `s-${i}`, s, y, `score of ${token}: ${decimal(scores[i])}`)
-      + shareBar(parts[i], e, y, at, "soft-power", small(parts[i])) + target(at, `e-${i}`, e, y, `power of e of ${token}: ${small(parts[i])}`)
+      + shareBar(parts[i], e, y, at, "soft-power", small(parts[i])) + target(at, `e-${i}`, e, y, `exponential of ${token}: ${small(parts[i])}`)
       + shareBar(weights[i], w, y, at, "soft-weight", small(weights[i])) + target(at, `w-${i}`, w, y, `weight of ${token}: ${small(weights[i])}`);
   });
   const bottom = TOP + tokens.length * ROW + 4;
   const line = stroke(at.x[1], bottom, width, bottom, "soft-zero");
   const sums = text(at.x[1] + at.column / 2, bottom + 22, `sum ${small(result.total)}`, "soft-sum", MIDDLE)
-    + target(at, "sum", at.x[1], bottom + 4, `sum of the powers: ${small(result.total)}`)
+    + target(at, "sum", at.x[1], bottom + 4, `sum of the exponentials: ${small(result.total)}`)
     + text(at.x[2] + at.column / 2, bottom + 22, "sum 1", "soft-sum", MIDDLE);
   const height = bottom + 40;
   return svg("soft", width, height, { live, label }, heads.join("") + lines.join("") + line + sums);

@@ -13,7 +13,7 @@ export default {
   controls: [
     { key: "divisor", kind: "choice", label: "Divide q · k by", options: [["one", "1"], ["head_dim", "√head_dim"], ["d_model", "√d_model"]] },
     { key: "head_dim", kind: "log", label: "head_dim" },
-    { key: "draw", kind: "range", label: "Other coins", show: (n) => `draw ${n}` },
+    { key: "draw", kind: "range", label: "Toss again", show: (n) => `draw ${n}` },
   ],
   compute, draw, describe, table, explain,
 };

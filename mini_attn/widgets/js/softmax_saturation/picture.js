@@ -71,7 +71,7 @@ export function draw(result, { width = 720, live = false, label = "Scores, weigh
   const right = wide ? half + 40 : 0;
   const tall = [BARS + 64, PLOT + 66];
   const y = wide ? [44, 44, 44 + tall[0], 44 + tall[0]] : [44, 44 + tall[0], 44 + 2 * tall[0], 44 + 2 * tall[0] + tall[1]];
-  const heads = [`scores, about ±${decimal(result.spread, result.spread < 10 ? 2 : 1)}`, "weights", "the largest weight, against head_dim", "what can still move: Σ w (1 − w)"];
+  const heads = [`scores, about ±${decimal(result.spread, result.spread < 10 ? 2 : 1)}`, "weights", "the largest weight, against head_dim", "gradient left: Σ w (1 − w)"];
   const titles = heads.map((words, n) => text(n % 2 ? right : 0, y[n] - 26, words, "sat-head"));
   const last = y[3] + PLOT + 44;
   const height = Math.ceil(last + 8);

@@ -5,8 +5,8 @@ const DIVISORS = { one: "Without a scale", head_dim: "Divided by √head_dim", d
 
 export function describe({ head_dim: size, divisor, spread, top, moves: left, even }) {
   const share = left / even;
-  const verdict = share < 0.15 ? "almost nothing can be learned from this row" : share > 0.98 ? "the row is nearly even: it hardly chooses" : "the row chooses and can still learn";
-  return `${DIVISORS[divisor]}, head_dim ${whole(size)}: scores spread by about ${decimal(spread)}; the largest weight is ${decimal(top)} and ${decimal(100 * share, 1)} % of an even row's gradient is left, so ${verdict}.`;
+  const verdict = share < 0.15 ? "this row can hardly learn" : share > 0.98 ? "the row is nearly uniform and hardly chooses" : "the row chooses and can still learn";
+  return `${DIVISORS[divisor]}, head_dim ${whole(size)}: the scores have a standard deviation of about ${decimal(spread)}. The largest weight is ${decimal(top)}, and ${decimal(100 * share, 1)}% of a uniform row's gradient is left, so ${verdict}.`;
 }
 
 export function table({ dots, scores, weights, head_dim: size, top, moves: left }) {
