@@ -56,9 +56,9 @@ WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("rows for columns", _rows, "runs", "ValueError"),
     ("heads not put together", _axis_left, "shape", "shape"),
-    ("heads that stand apart", _pooled(_mean, dealt=True), "by hand", "Neighbours will share"),
+    ("heads that stand apart", _pooled(_mean, dealt=True), "by hand", "Neighbors will share"),
     ("columns of one head", _columns, "by hand", "Average whole heads"),
-    ("added", _pooled(lambda b: b.sum(axis=2)), "by hand", "heads are added"),
+    ("added", _pooled(lambda b: b.sum(axis=2)), "by hand", "added the heads"),
     ("first kept", _pooled(lambda b: b[:, :, 0]), "by hand", "first head of each group"),
     ("last kept", _pooled(lambda b: b[:, :, -1]), "by hand", "last head of each group"),
     (
@@ -67,7 +67,7 @@ WRONG = [
         "by hand",
         "the mean divides by the size",
     ),
-    ("one for all", _all, "by hand", "averaged into one"),
+    ("one for all", _all, "by hand", "heads into one"),
     (
         "unequal shares",
         _pooled(lambda b: 0.75 * b[:, :, 0] + 0.25 * b[:, :, -1]),
@@ -75,7 +75,7 @@ WRONG = [
         "column by column",
     ),
     ("first heads", lambda weight, n_heads, n_kv_heads:
-     weight[:, : weight.shape[1] // n_heads * n_kv_heads], "by hand", "The first heads are kept"),
+     weight[:, : weight.shape[1] // n_heads * n_kv_heads], "by hand", "You kept the first heads"),
     ("first and last", _pooled(lambda b: (b[:, :, 0] + b[:, :, -1]) / 2), "random",
      "first and the last"),
     ("divided by all heads", _pooled(lambda b: b.sum(axis=2) / (b.shape[1] * b.shape[2])),
@@ -83,6 +83,6 @@ WRONG = [
     ("columns mixed", _pooled(lambda b: b.mean(axis=2).swapaxes(1, 2)), "by hand",
      "columns of the new heads"),
     ("heads apart, added", _pooled(lambda b: b.sum(axis=2), dealt=True), "by hand", "Two things"),
-    ("median", _pooled(lambda b: np.median(b, axis=2)), "random", "The median"),
+    ("median", _pooled(lambda b: np.median(b, axis=2)), "random", "the median"),
     ("divided by new heads", _pooled(lambda b: b.sum(axis=2) / b.shape[1]), "random", "new heads"),
 ]  # fmt: skip

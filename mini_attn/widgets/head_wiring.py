@@ -15,7 +15,7 @@ class HeadWiring(LivingWidget):
     n_kv_heads : {4, 2, 1}
         Key/value heads; fewer than four are means of the four.
     order : {"neighbours", "dealt"}
-        Whether neighbours share a head, or heads are assigned in turn, which is a bug.
+        Whether neighbors share a head, or heads are assigned in turn, which is a bug.
     token : int
         Position of the token that asks, 0 to 7.
 
@@ -34,6 +34,6 @@ class HeadWiring(LivingWidget):
 
     _widget = "head_wiring"
     caption = (
-        "Four query heads share two key/value heads, neighbours one each. The weights of “key” "
-        "are those of four heads with keys of their own; the cache keeps half as much."
+        "Four query heads share two key/value heads, one per pair of neighbors. The weights of "
+        "“key” are the same as with four key/value heads, and the cache keeps half as much."
     )

@@ -115,23 +115,23 @@ def test_words_carry_the_numbers() -> None:
                words: Object.fromEntries(ids.map((id) => [id, explain(result, id)])) };"""
     two = run(body, {"n_kv_heads": 2, "order": "neighbours", "token": 7})
     assert "heads 0 and 1 read key/value head 0" in two["said"]
-    assert "16 numbers a token instead of 32" in two["said"]
-    assert "all 4 heads have the weights that they had" in two["said"]
+    assert "16 values per token instead of 32" in two["said"]
+    assert "all 4 heads have the weights they had" in two["said"]
     assert two["words"]["head-1"]["text"].startswith("Query head 1 asks for the token two before.")
     assert "1 // (4 / 2) = 1 // 2 = 0" in two["words"]["head-1"]["text"]
     assert two["words"]["head-1"]["also"] == ["kv-0"]
-    assert "2 key/value heads × 4 = 16 numbers" in two["words"]["cost-kept"]["text"]
+    assert "2 key/value heads × 4 = 16 values" in two["words"]["cost-kept"]["text"]
     assert "4 query heads × 4 × 8 tokens = 512 FLOPs" in two["words"]["cost-scores"]["text"]
     assert two["rows"][0][:3] == ["query head 0", "the token before", "0"]
 
     dealt = run(body, {"n_kv_heads": 2, "order": "dealt", "token": 7})
     assert "heads 0 and 2 read key/value head 0" in dealt["said"]
     assert "2 of 4 heads have the weights" in dealt["said"]
-    assert "1 mod 2 = 1; that is the wrong rule" in dealt["words"]["head-1"]["text"]
-    assert "of its own it was 0.720" in dealt["words"]["w-1-5"]["text"]
+    assert "1 mod 2 = 1, which is the wrong rule" in dealt["words"]["head-1"]["text"]
+    assert "with its own key/value head it was 0.720" in dealt["words"]["w-1-5"]["text"]
 
     one = run(body, {"n_kv_heads": 1, "order": "neighbours", "token": 7})
     assert "none of the 4 heads has the weights" in one["said"]
     own = run(body, {"n_kv_heads": 4, "order": "neighbours", "token": 3})
-    assert "32 numbers a token" in own["said"]
+    assert "32 values per token" in own["said"]
     assert "masked" in own["words"]["w-0-7"]["text"]

@@ -81,8 +81,8 @@ BY_HAND = {
     "start/crowd": 12.9,
     "start/shape": 2 * 3 * 4 * 5,
     "mqa-gqa/reader": 3,
-    "mqa-gqa/mqa-bytes": 2 * 40 * 1 * 128 * 2 * 8192,
-    "mqa-gqa/projections": 2 * 4096 * 8 * 128,
+    "mqa-gqa/ten-times": 80 * 8 / (32 * 32),
+    "mqa-gqa/one-sequence": 1.2,  # (15 + 4.3) / (15 + 1.1)
     "mqa-gqa/devices": 2 * 80 * 1 * 128 * 2,
     "mqa-gqa/score-flops": 32 * 1000 * 128 * 2,
     "mqa-gqa/intensity": 128 // 8,

@@ -8,8 +8,8 @@ from mini_attn.exercises.comparing import close, wrong_along
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function should copy shared heads, so that attention without groups can be used. It was tested
-with one key/value head, where it is right. Find a case in which it is wrong, and repair it. `k` has
+This function should copy shared heads, so that we can use attention without groups. It was tested
+with one key/value head, where it's right. Find a case where it's wrong, and fix it. `k` has
 the shape `(batch, n_kv_heads, kv_len, head_dim)`; return `(batch, n_heads, kv_len, head_dim)`.
 """
 STARTER = '''
@@ -19,7 +19,7 @@ def expand_heads(k, n_heads):
     return np.tile(k, (1, copies, 1, 1))
 
 
-expand_heads(np.ones((1, 1, 3, 2)), 4).shape  # one head for all: looks right
+expand_heads(np.ones((1, 1, 3, 2)), 4).shape  # one head: looks right
 '''
 
 
@@ -54,22 +54,23 @@ def slips(inputs: Inputs) -> Slips:
     group = heads // kv_heads
     copied = right(inputs)
     divided = (
-        f"Query head h gets key/value head h // {kv_heads}: that divides by the number of "
+        f"Query head h gets key/value head h // {kv_heads}, so you divided by the number of "
         f"key/value heads. Divide by the query heads that share one: {heads} / {kv_heads} = "
         f"{group}."
     )
-    shared = f"Each copy is divided by {group}: it is read as it is, not shared out."
+    shared = f"You divided each copy by {group}. Copy the heads unchanged."
     orders = [
         (np.tile(k, (1, group, 1, 1)),
-         f"The heads are assigned round-robin: query head 1 gets key/value head {1 % kv_heads}. "
-         f"Neighbours share one, so query heads 0 to {group - 1} get head 0."),
-        (copied[:, ::-1], "The order is reversed: query head 0 reads key/value head 0."),
+         f"You assigned the heads round-robin: query head 1 gets key/value head {1 % kv_heads}. "
+         f"Neighbors share one, so query heads 0 to {group - 1} get head 0."),
+        (copied[:, ::-1], "Your order is reversed. Query head 0 reads key/value head 0."),
         (np.repeat(k[:, :1], heads, axis=1),
-         f"Every query head gets head 0: there are {kv_heads} key/value heads."),
+         f"Every query head gets head 0, but there are {kv_heads} key/value heads."),
         (np.repeat(k.mean(axis=1, keepdims=True), heads, axis=1),
-         "The key/value heads are averaged: each is copied as it is."),
+         "You averaged the key/value heads. Copy each of them unchanged."),
         (np.repeat(k, group, axis=2).reshape(copied.shape),
-         "Each token is repeated instead of each head: the copies lie on the heads' axis, axis 1."),
+         "You repeated each token instead of each head. The copies belong on the head axis, axis "
+         "1."),
     ]  # fmt: skip
     return [
         *orders,
@@ -78,7 +79,7 @@ def slips(inputs: Inputs) -> Slips:
         (k[:, np.arange(heads) // kv_heads % kv_heads], divided),
         (k[:, np.minimum(np.arange(heads) // kv_heads, kv_heads - 1)], divided),
         (np.broadcast_to(copied[:1], copied.shape),
-         "All sequences of the batch get the keys of the first. Each has its own."),
+         "All sequences of the batch get the first one's keys. Each has its own."),
     ]  # fmt: skip
 
 
@@ -89,7 +90,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The first head that is another one than it should be."""
+    """Name the first head that isn't the one it should be."""
     k, got, wanted = inputs["k"], outputs["k"], right(inputs)
     head = wrong_along(got, wanted, axis=1)[0]
     its = head // (inputs["n_heads"] // k.shape[1])
@@ -109,18 +110,18 @@ EXERCISE = Exercise(
     difficulty=1,
     stage="transfer",
     assessed=True,
-    section="Neighbours share: which repeat is the right one",
+    section="Neighbors share: which repeat is the right one",
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Write down, for 2 key/value heads and 4 query heads, which one each query head should "
+        "For 2 key/value heads and 4 query heads, write down which one each query head should "
         "get, and print which one it gets.",
-        "There are two ways to repeat a list: the whole list again, or each item in its place. "
-        "Neighbouring query heads share, so it is the second.",
+        "There are two ways to repeat a list: the whole list again, or each item in place. "
+        "Neighboring query heads share, so it's the second.",
     ),
     common_errors=(
         "Testing with one key/value head only, where both ways agree.",
-        "Comparing two wrong results with each other: the same bug on both sides is invisible.",
+        "Comparing two wrong results with each other: you can't see a bug that both sides have.",
     ),
     cases=cases,
     expected=expected,

@@ -16,8 +16,8 @@ TEXT = """
 Write attention for any number of key/value heads, without a mask and without a loop over heads. `q`
 has the shape `(batch, n_heads, q_len, head_dim)`, `k` and `v` have `(batch, n_kv_heads, kv_len,
 head_dim)`, and `n_kv_heads` divides `n_heads`. Query head `h` reads key/value head `h // (n_heads
-// n_kv_heads)`. Scale the scores by one over the square root of `head_dim`; they may be large.
-Return an array of the shape of `q`. A repeated copy of `k` and `v` is not wrong, but try to do
+// n_kv_heads)`. Divide the scores by the square root of `head_dim`; they can be large. Return an
+array of the shape of `q`. Copying `k` and `v` for each query head isn't wrong, but try to do
 without it.
 """
 STARTER = '''
@@ -83,21 +83,21 @@ def _more_slips(inputs: Inputs) -> Slips:
     shares = powers / powers.sum(axis=(2, 4), keepdims=True)
     averaged = q.reshape(batch, kv_heads, group, q_len, size).mean(axis=2)
     none = np.zeros(heads, int)
-    causal = "A causal mask hides some keys. There is none here: every query sees every key."
+    causal = "You used a causal mask. There's none here: every query sees every key."
     ends = right(inputs) if kv_heads == heads else _attend(inputs, keys=none, values=none)
     return [
         (ends,
-         "That is right where all query heads share one head or each has its own, not in between: "
-         f"each group of {group} reads its own key/value head."),
+         "You're right where all query heads share one head or each has its own, but not in "
+         f"between. Each group of {group} reads its own key/value head."),
         (np.repeat(attend(averaged, k, v), group, axis=1),
-         "The queries of a group are averaged. Only keys and values are shared; each query head "
-         "has weights of its own."),
+         "You averaged the queries of a group. They only share keys and values; each query head "
+         "has its own weights."),
         ((shares @ v[:, :, None]).reshape(q.shape),
-         "One softmax runs over a whole group. Each query head has a softmax of its own, over the "
+         "You ran one softmax over a whole group. Each query head has its own softmax, over the "
          "keys."),
         (right(inputs).swapaxes(1, 2).reshape(q.shape),
-         "The heads are right, the order is not: bring the axes back to (batch, n_heads, q_len, "
-         "head_dim) before the last reshape."),
+         "Your heads are right, but their order isn't. Bring the axes back to (batch, n_heads, "
+         "q_len, head_dim) before the last reshape."),
         (attend(q, k, v, mask=np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len)), causal),
         (attend(q, k, v, mask=np.tril(np.ones((q_len, kv_len), bool))), causal),
     ]  # fmt: skip
@@ -112,33 +112,33 @@ def slips(inputs: Inputs) -> Slips:
     rows = inputs["q"] @ inputs["k"][:, number // group].swapaxes(-1, -2) * size**-0.5
     parts: list[tuple[dict[str, Any], str]] = [
         ({"keys": dealt, "values": dealt},
-         f"The key/value heads are assigned round-robin, head h reads h mod {kv_heads}. Neighbours "
-         f"share: head h reads h // {group}."),
+         f"You assigned the key/value heads round-robin: head h reads h mod {kv_heads}. Neighbors "
+         f"share, so head h reads h // {group}."),
         ({"values": dealt},
-         "The keys are read from the right heads and the values are not: both follow one rule."),
+         "You read the keys from the right heads, but not the values. Both follow the same rule."),
         ({"keys": dealt},
-         "The values are read from the right heads and the keys are not: both follow one rule."),
+         "You read the values from the right heads, but not the keys. Both follow the same rule."),
         ({"keys": first, "values": first},
-         f"Every query head reads key/value head 0: that is one head for all. Here there are "
+         f"Every query head reads key/value head 0, so that's one head for all. Here there are "
          f"{kv_heads}."),
         ({"keys": divided, "values": divided},
-         f"Head h reads h // {kv_heads}: that divides by the number of key/value heads. Divide by "
-         f"the query heads that share one, {heads} / {kv_heads} = {group}."),
+         f"Head h reads h // {kv_heads}, so you divided by the number of key/value heads. Divide "
+         f"by the query heads that share one, {heads} / {kv_heads} = {group}."),
         ({"scale": 1.0},
-         f"The scores are not scaled: divide q·k by the square root of head_dim = {size}."),
+         f"You didn't scale the scores. Divide q·k by the square root of head_dim = {size}."),
         ({"scale": (size * heads) ** -0.5},
-         "The scores are scaled by the width of all heads together; the scale is one head's."),
+         "You scaled by the width of all heads together. Use one head's, head_dim."),
         ({"axis": -2},
-         "The weights of each query should sum to 1: the softmax runs over the keys, the last "
+         "The weights of each query should sum to 1. Run the softmax over the keys, the last "
          "axis of the scores."),
-        ({"axis": 1}, "The softmax runs over the heads. It runs over the keys, the last axis."),
+        ({"axis": 1}, "You ran the softmax over the heads. Run it over the keys, the last axis."),
     ]  # fmt: skip
     return [
         *with_pairs(partial(_attend, inputs), parts),
         (ma.scaled_dot_product_attention(pooled["q"], pooled["k"], pooled["v"]),
-         f"The {kv_heads} key/value heads are averaged into one: each group reads its own."),
+         f"You averaged the {kv_heads} key/value heads into one. Each group reads its own."),
         (rows @ inputs["v"][:, number // group],
-         "The scores are used as weights: the softmax is missing."),
+         "You used the scores as weights. The softmax is missing."),
         *_more_slips(inputs),
     ]  # fmt: skip
 
@@ -169,16 +169,16 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Cut the query heads into as many groups as there are key/value heads. Within a group "
-        "everything is as with one head.",
+        "Cut the query heads into as many groups as there are key/value heads. Within a group, "
+        "nothing differs from attention with one head.",
         "Reshape q to (batch, n_kv_heads, group, q_len, head_dim), give k and v an axis of length "
-        "1 in the place of the group, and let NumPy's products broadcast over it. Scale, softmax "
+        "1 where the group is, and let NumPy's products broadcast over it. Scale, softmax "
         "over the last axis, times the values, reshape back.",
     ),
     common_errors=(
         "Repeating the key/value heads with `np.tile`, which assigns them round-robin.",
-        "Dividing the head's number by the number of key/value heads instead of the group's size.",
-        "Making a repeated copy of k and v: right, and it moves more bytes than separate heads do.",
+        "Dividing the head's index by the number of key/value heads instead of the group's size.",
+        "Repeating k and v: the result is right, but it moves more bytes than separate heads do.",
     ),
     cases=cases,
     expected=expected,

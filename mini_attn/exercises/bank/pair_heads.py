@@ -14,18 +14,18 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
-Pooling averages neighbours, but which heads are neighbours is an accident of training: a layer
-computes the same with its heads in any order, if their queries and their part of the output
-projection move along. `k` and `v` have the shape `(n_heads, tokens, head_dim)`, keys and values of
-a layer on a text, with `n_heads` even and at most 8. Each pair of heads will share the mean of its
-keys and the mean of its values. Return `order` `(n_heads,)`, whole numbers: the order of the heads
-in which pooling neighbours, `order[0]` with `order[1]`, `order[2]` with `order[3]` and so on,
-changes keys and values least, in the sum of squares over everything. Any of the best orders will
+Pooling averages neighbors, but which heads are neighbors is an accident of training. A layer
+computes the same with its heads in any order, as long as their queries and their part of the output
+projection move along. `k` and `v` have the shape `(n_heads, tokens, head_dim)`: the keys and values
+of a layer on some text, with `n_heads` even and at most 8. Each pair of heads will share the mean
+of its keys and the mean of its values. Return `order` `(n_heads,)`, integers: the order of the
+heads in which pooling neighbors (`order[0]` with `order[1]`, `order[2]` with `order[3]`, and so on)
+changes keys and values least, by the sum of squares over everything. Any of the best orders will
 do.
 """
 STARTER = '''
 def pair_heads(k, v):
-    """The order of heads in which neighbours are pooled at the least loss."""
+    """The order of heads in which pooling neighbors loses least."""
     raise NotImplementedError
 '''
 
@@ -169,35 +169,36 @@ def _found(inputs: Inputs, *, of: str = "both", by: str = "all pairings") -> lis
 
 
 WHAT_COUNTS = "What counts is the sum over all pairs."
-ROOTS = ("Distances are added up. The squares are asked for: one long distance counts more than "
-         "two that are half as long.")  # fmt: skip
+ROOTS = ("You added up distances. Add their squares: one long distance counts more than two half "
+         "as long.")  # fmt: skip
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"of": "keys"}, "The keys alone decide. The values are pooled too."),
-    ({"of": "values"}, "The values alone decide. The keys are pooled too."),
+    ({"of": "keys"}, "You compared only the keys. The values are pooled too."),
+    ({"of": "values"}, "You compared only the values. The keys are pooled too."),
     ({"by": "nearest"},
-     f"The nearest two are a pair, and the others have to take what is left. {WHAT_COUNTS}"),
+     f"You paired the nearest two first, and the others had to take what was left. {WHAT_COUNTS}"),
     ({"by": "in turn"},
-     "Each head in turn takes the nearest one that is left, and another head may miss it. "
+     "You let each head in turn take the nearest one left, and another head can miss it. "
      f"{WHAT_COUNTS}"),
     ({"by": "chain"},
-     f"The heads are strung on a chain, each beside the nearest. {WHAT_COUNTS}"),
-    ({"by": "largest"}, "These pairs are the most different ones."),
+     f"You strung the heads on a chain, each next to its nearest. {WHAT_COUNTS}"),
+    ({"by": "largest"}, "Your pairs are the most different ones."),
     ({"of": "roots"}, ROOTS),
     ({"of": "two roots"}, ROOTS),
     ({"of": "directions"},
-     "Heads that point the same way are paired. Their lengths count as well: the loss is the "
-     "square of a difference."),
+     "You paired heads that point the same way. Their lengths count too: the loss is the square "
+     "of a difference."),
     ({"of": "tokens"},
-     "Heads are compared after a mean over the tokens. Heads with equal means may differ at "
-     "every token."),
+     "You compared heads after taking a mean over the tokens. Heads with equal means can differ "
+     "at every token."),
     ({"of": "sizes"},
-     "Keys and values are brought to one size before they are added. The sum of squares runs "
-     "over the numbers as they are."),
-    ({"of": "larger"}, "Only the larger of two distances counts, that of the keys or that of the "
-     "values. Both are changed by pooling: add them."),
+     "You rescaled keys and values to one size before adding them. The sum of squares takes the "
+     "values unchanged."),
+    ({"of": "larger"},
+     "You took only the larger of two distances, the keys' or the values'. Pooling changes both: "
+     "add them."),
     ({"of": "sums"},
-     "Keys and values are added before they are compared, and their differences can cancel. "
-     "Compare them apart."),
+     "You added keys and values before comparing, so their differences can cancel. Compare them "
+     "separately."),
 ]  # fmt: skip
 
 
@@ -210,15 +211,16 @@ def _orders(inputs: Inputs) -> list[tuple[list[int], str]]:
     return [
         *with_pairs(partial(_found, inputs), MISTAKES),
         (np.argsort(squares).tolist(),
-         "Heads of like length are paired. They may point in different directions."),
+         "You paired heads of similar length. They can point in different directions."),
         (np.argsort(means).tolist(),
-         "Heads of like mean are paired. They may differ everywhere: compare number with number."),
+         "You paired heads with similar means. They can still differ everywhere: compare value by "
+         "value."),
         (np.argsort(table[0]).tolist(),
-         "The heads are sorted by how far they are from head 0. Two that are as far from it may be "
-         "far from each other."),
+         "You sorted the heads by their distance from head 0. Two at the same distance can be far "
+         "from each other."),
         ([*near, *rest],
-         f"The nearest two are a pair, and the others stay as they came. {WHAT_COUNTS}"),
-        (list(range(len(squares))), "The heads are in the order they came in."),
+         f"You paired the nearest two and left the others as they came. {WHAT_COUNTS}"),
+        (list(range(len(squares))), "You left the heads in the order they came in."),
     ]  # fmt: skip
 
 
@@ -233,7 +235,7 @@ def asked(inputs: Inputs, outputs: Outputs) -> Outputs:
 def _told(best: float, cost: float) -> str:
     """Return what an order costs, beside what it could."""
     least, much = apart(best, cost)
-    return f"This order changes keys and values by {much} in all; {least} is possible."
+    return f"Your order changes keys and values by {much} in all; {least} is possible."
 
 
 def slips(inputs: Inputs) -> Slips:
@@ -251,7 +253,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """Return whether the order costs as little as is possible."""
     order, cost = outputs["order"], float(outputs["cost"])
     if cost < 0:
-        return f"order should name each of the heads 0 to {len(order) - 1} once; it is {order}."
+        return f"order should name each of the heads 0 to {len(order) - 1} once; yours is {order}."
     both = _table(inputs)
     best = _cost(both, _best(both))
     if cost <= best + 1e-9 * (1 + both.max()):
@@ -273,11 +275,11 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "What two heads lose by sharing depends on these two alone, so a table over pairs holds "
-        "all that is needed. With 8 heads there are only 105 ways to make pairs.",
-        "The mean of a and b is |a − b|² / 2 away from the two together. Fill the table with that "
-        "for keys plus values. Then go through the ways: head 0 takes each partner in turn, and "
-        "the rest is the same task with two heads fewer.",
+        "The loss of two heads depends on these two alone, so a table over pairs has everything "
+        "you need. With 8 heads there are only 105 ways to make pairs.",
+        "The mean of a and b is |a − b|² / 2 away from the two together. Fill the table with that, "
+        "for keys plus values. Then try all ways: head 0 takes each partner in turn, and the rest "
+        "is the same task with two heads fewer.",
     ),
     common_errors=(
         "Comparing keys only: the values are pooled as well.",

@@ -13,8 +13,8 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 TEXT = """
 Write the pooling of equation {eq}`eq-gqa-pool` for one projection. `weight` has the shape
 `(d_model, n_heads * head_dim)` (a layer keeps the transposed one), the columns of head 0 first.
-Return `(d_model, n_kv_heads * head_dim)`, in which each new head is the mean of the neighbouring
-heads whose queries will share it.
+Return `(d_model, n_kv_heads * head_dim)`, where each new head is the mean of the neighboring heads
+whose queries will share it.
 """
 STARTER = '''
 def pool_heads(weight, n_heads, n_kv_heads):
@@ -85,39 +85,38 @@ def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
     """Return what can be done wrong in one step."""
     heads, kv_heads = inputs["n_heads"], inputs["n_kv_heads"]
     group = heads // kv_heads
-    part = "of each group is kept and the others are dropped. The mean keeps a part of each."
+    part = "of each group and dropped the others. The mean keeps a part of each."
     return [
         ({"group": "apart"},
-         f"Heads that stand {kv_heads} apart are pooled. Neighbours will share, so neighbours are "
-         f"pooled: heads 0 to {group - 1} become head 0."),
+         f"You pooled heads that are {kv_heads} apart. Neighbors will share, so pool neighbors: "
+         f"heads 0 to {group - 1} become head 0."),
         ({"group": "columns"},
-         "Neighbouring columns are averaged, numbers of one head with each other. Average whole "
-         "heads: the same column of each head in the group."),
+         "You averaged neighboring columns, which belong to one head. Average whole heads: the "
+         "same column of each head in the group."),
         ({"group": "all"},
-         f"All {heads} heads are averaged into one. There are {kv_heads} to make, each from its "
-         "own group."),
+         f"You averaged all {heads} heads into one. Make {kv_heads}, each from its own group."),
         ({"by": "sum"},
-         f"The heads are added. That makes keys {group} times too long and the softmax too sharp; "
-         "take the mean."),
-        ({"by": "first"}, f"The first head {part}"),
-        ({"by": "last"}, f"The last head {part}"),
-        ({"by": "largest"}, "The largest number of each group is taken. Take the mean."),
-        ({"by": "median"}, "The median of each group is taken. Take the mean."),
-        ({"by": "twice"}, "The mean is divided by the size of the group once more."),
+         f"You added the heads. That makes keys {group} times too long and the softmax too sharp. "
+         "Take the mean."),
+        ({"by": "first"}, f"You kept the first head {part}"),
+        ({"by": "last"}, f"You kept the last head {part}"),
+        ({"by": "largest"}, "You took the largest value of each group. Take the mean."),
+        ({"by": "median"}, "You took the median of each group. Take the mean."),
+        ({"by": "twice"}, "You divided the mean by the size of the group once more."),
         ({"by": "root"},
-         "The sum is divided by the root of the group's size; the mean divides by the size."),
+         "You divided by the root of the group's size; the mean divides by the size."),
         ({"by": "ends"},
-         "Only the first and the last head of a group are averaged. All heads of the group are "
-         "in its mean."),
+         "You averaged only the first and the last head of each group. The mean takes all of "
+         "them."),
         ({"by": "all heads"},
-         "The sum of a group is divided by the number of all heads. A group has fewer: divide by "
-         "its size."),
+         "You divided the sum of a group by the number of all heads. Divide by the size of the "
+         "group."),
         ({"by": "new heads"},
-         "The sum of a group is divided by the number of new heads. Divide by the heads that are "
-         "added: those of a group."),
+         "You divided the sum of a group by the number of new heads. Divide by the size of the "
+         "group."),
         ({"columns": "mixed"},
-         "The columns of the new heads are mixed. Those of head 0 come first, then those of the "
-         "next."),
+         "You mixed up the columns of the new heads. Those of head 0 come first, then those of "
+         "the next."),
     ]  # fmt: skip
 
 
@@ -126,8 +125,8 @@ def slips(inputs: Inputs) -> Slips:
     width = inputs["weight"].shape[1] // inputs["n_heads"] * inputs["n_kv_heads"]
     return [
         (inputs["weight"][:, :width],
-         "The first heads are kept and the others are dropped. Each new head is the mean of a "
-         "group of neighbours."),
+         "You kept the first heads and dropped the others. Each new head is the mean of a group "
+         "of neighbors."),
         *with_pairs(partial(_pooled, inputs), _mistakes(inputs)),
     ]  # fmt: skip
 
@@ -140,7 +139,7 @@ def right(inputs: Inputs) -> np.ndarray:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Say what each new head is the mean of."""
     group = inputs["n_heads"] // inputs["n_kv_heads"]
-    return f"Each new head should be the mean of {group} neighbours, column by column."
+    return f"Each new head should be the mean of {group} neighbors, column by column."
 
 
 EXERCISE = Exercise(
@@ -155,18 +154,18 @@ EXERCISE = Exercise(
     assessed=False,
     section="Fewer heads from a trained model",
     text=TEXT,
-    letters="$H$ is `n_heads`, $H_{kv}$ is `n_kv_heads`, and $W_v$ is pooled as $W_k$ is.",
+    letters="$H$ is `n_heads`, $H_{kv}$ is `n_kv_heads`, and $W_v$ is pooled like $W_k$.",
     starter=STARTER,
     hints=(
-        "The columns of one head lie side by side, and so do the heads of a group. Give each of "
-        "these levels an axis of its own.",
+        "The columns of one head are side by side, and so are the heads of a group. Give each of "
+        "these levels its own axis.",
         "Reshape to (d_model, n_kv_heads, group, head_dim), take the mean over the group's axis, "
         "and put the rest back into (d_model, n_kv_heads * head_dim).",
     ),
     common_errors=(
-        "Averaging neighbouring columns, which mixes numbers of one head.",
+        "Averaging neighboring columns, which mixes the values of one head.",
         "Adding instead of averaging: the scores grow with the group.",
-        "Pooling heads that are not neighbours: it is neighbours that will read the result.",
+        "Pooling heads that aren't neighbors, although neighbors will read the result.",
     ),
     cases=cases,
     expected=expected,

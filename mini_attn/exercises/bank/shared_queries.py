@@ -13,15 +13,15 @@ EXERCISE = Exercise(
     difficulty=3,
     stage="invent",
     assessed=True,
-    section="What shrinks, and what does not",
+    section="What sharing shrinks, and what it doesn't",
     text="""
-A layer has 32 heads of 128. Grouped-query attention would keep 32 query heads and share 8 heads of
-keys and values. A colleague proposes the mirror image: keep 32 heads of keys and values, and let 8
-query heads be used by four of them each. "It saves parameters as well, and every head still has its
-own keys."
+A layer has 32 heads of dimension 128. Grouped-query attention would keep 32 query heads and share 8
+heads of keys and values. A colleague proposes the mirror image: keep 32 heads of keys and values,
+and let each of 8 query heads serve four of them. "It saves parameters too, and every head still has
+its own keys."
 
 Compare the two: the cache, the time of a decode step, the parameters, and what the heads can do.
-End with a verdict, and with the best that can be said for your colleague's idea.
+End with a verdict, and with the best case for your colleague's idea.
 """,
     rubric={
         "Compares the caches, with the reason.": 2,
@@ -30,11 +30,11 @@ End with a verdict, and with the best that can be said for your colleague's idea
         "Says something true in favour of the proposal.": 1,
     },
     hints=(
-        "For each of query, key and value: how long does it live after its token was read?",
+        "For query, key and value in turn: how long is it needed after its token was read?",
         "Go through W_q, W_k and W_v and count what each of the two layers needs.",
     ),
     common_errors=(
         "Counting parameters alone.",
-        "Thinking that with shared queries only 8 patterns are left: the keys differ.",
+        "Thinking that shared queries leave only 8 patterns. The keys differ.",
     ),
 )

@@ -9,7 +9,7 @@ from mini_attn.questions import NumberQuestion, Remark, above, below, foreseen
 TEXT = """
 With pencil and paper: Llama-3-8B has 32 query heads and 8 key/value heads. A program assigns the
 key/value heads round-robin, as `np.tile` does. In the example of this page, heads 0 and 3 of 4 were
-right all the same. How many of the 32 query heads still read the key/value head that they should?
+right anyway. How many of the 32 query heads still read the key/value head they should?
 """
 
 MODEL = MODELS["llama-3-8b"]
@@ -22,13 +22,13 @@ _IN_A_GROUP = (
     "Some groups have none: query heads 4 to 7 should read head 1, and they get 4, 5, 6 and 7."
 )
 MISTAKES = {
-    HEADS: "That is every head. Query head 1 should read key/value head 0 and reads head 1.",
+    HEADS: "That's every head. Query head 1 should read key/value head 0 and reads head 1.",
     0: "At least one is right: query head 0 reads key/value head 0 either way.",
-    HEADS - ANSWER: "That is how many read a wrong one. The question is how many are right.",
+    HEADS - ANSWER: "That's how many read a wrong one. How many are right?",
     2: "The first and the last query head are right either way. Are there others between them?",
     1: "Query head 0 is right. Is it the only one? Try the last.",
     KV_HEADS: "That would be one for each key/value head. Some key/value heads are never met by "
-    "their own query heads: check head 1, which query heads 4 to 7 should read.",
+    "their own query heads. Check head 1, which query heads 4 to 7 should read.",
     KV_HEADS // 2 + 1: "One too many, or one too few: write the two numbers, h // 4 and h mod 8, "
     "under each h from 0 to 31.",
     6: _IN_A_GROUP,
@@ -48,7 +48,7 @@ NUMBER = NumberQuestion(
         Remark(_WHOLE, low=above(HEADS)),
         Remark(_WHOLE, fractional=True),
         Remark(
-            f"It is not {{value:.0f}}. Query head h should read h // {GROUP} and reads h mod "
+            f"It isn't {{value:.0f}}. Query head h should read h // {GROUP} and reads h mod "
             f"{KV_HEADS}: count where the two agree."
         ),
     ),
@@ -64,16 +64,16 @@ EXERCISE = Exercise(
     difficulty=2,
     stage="transfer",
     assessed=True,
-    section="Neighbours share: which repeat is the right one",
+    section="Neighbors share: which repeat is the right one",
     text=TEXT,
     standalone=(
-        "In the example of this page, heads 0 and 3 of 4 were right all the same.",
-        "With 2 key/value heads for 4 query heads, heads 0 and 3 are right all the same.",
+        "In the example of this page, heads 0 and 3 of 4 were right anyway.",
+        "With 2 key/value heads for 4 query heads, heads 0 and 3 are right anyway.",
     ),
     number=NUMBER,
     hints=(
-        "Two numbers for each query head: the key/value head that it should read, and the one "
-        "that it gets.",
+        "Write two numbers for each query head: the key/value head it should read, and the one it "
+        "gets.",
         "Should: h // 4. Gets: h mod 8. Write h as 4a + b with b from 0 to 3; then it should be "
         "a, and it gets b for even a and 4 + b for odd a.",
     ),

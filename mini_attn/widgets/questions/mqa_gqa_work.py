@@ -22,8 +22,8 @@ def _score_flops() -> Question:
     return Question(
         key="mqa-gqa/score-flops",
         text=f"A decode step of Llama-3-8B meets {tokens:,} cached tokens. One layer has {HEADS} "
-        f"query heads and {KV_HEADS} key/value heads of {SIZE}. How many FLOPs do its scores "
-        "take, with 2 for a multiply-add?",
+        f"query heads and {KV_HEADS} key/value heads of dimension {SIZE}. How many FLOPs do its "
+        "scores take, counting a multiply-add as 2?",
         answer=flops,
         unit="FLOPs",
         kind="product",
@@ -33,21 +33,21 @@ def _score_flops() -> Question:
         mistakes=(
             Mistake(
                 flops // GROUP,
-                f"That has {KV_HEADS} heads' worth of scores. Sharing keys does not share scores: "
-                f"each of the {HEADS} query heads asks for itself.",
+                f"That's {KV_HEADS} heads' worth of scores. Sharing keys doesn't share scores: "
+                f"each of the {HEADS} query heads still has its own.",
             ),
-            Mistake(flops // 2, "That counts multiply-adds. Each is 2 FLOPs."),
+            Mistake(flops // 2, "You counted multiply-adds. Each is 2 FLOPs."),
             Mistake(
                 2 * flops,
-                "That adds the weighted sum of the values, which costs as much again.",
+                "You added the weighted sum of the values, which costs the same again.",
             ),
             Mistake(
                 flops // HEADS,
-                f"That is one query head. There are {HEADS}.",
+                f"That's one query head. There are {HEADS}.",
             ),
             Mistake(
                 HEADS * tokens,
-                f"That counts the scores. Each takes {SIZE} multiply-adds.",
+                f"You counted the scores. Each takes {SIZE} multiply-adds.",
             ),
         ),
     )
@@ -60,28 +60,28 @@ def _intensity() -> Question:
         key="mqa-gqa/intensity",
         text=f"Llama-3.1-405B has {model.n_heads} query heads and {model.n_kv_heads} key/value "
         "heads. In a decode step, how many FLOPs does its attention do for each byte of the cache "
-        "that it reads, with 2 bytes a number?",
+        "that it reads, with 2 bytes per value?",
         answer=answer,
         unit="FLOPs per byte",
         kind="quotient",
-        explanation=f"A cached number is used by {model.n_heads} / {model.n_kv_heads} = "
+        explanation=f"A cached value is used by {model.n_heads} / {model.n_kv_heads} = "
         f"{answer} query heads, 2 FLOPs each, and has 2 bytes: {answer} FLOPs per byte.",
         mistakes=(
             Mistake(
                 cost.cache_intensity(replace(model, n_kv_heads=model.n_heads)),
-                "That is multi-head attention, where one query head reads each number.",
+                "That would be multi-head attention, where one query head reads each value.",
             ),
             Mistake(
                 model.n_kv_heads,
-                "That is the number of key/value heads. How many query heads read each of them?",
+                "That's the number of key/value heads. How many query heads read each of them?",
             ),
-            Mistake(2 * answer, "That is FLOPs a number. A number has 2 bytes."),
+            Mistake(2 * answer, "That's FLOPs per value. A value has 2 bytes."),
             Mistake(
                 cost.cache_intensity(replace(model, n_kv_heads=1)),
-                "That is multi-query attention, with a single key/value head for all.",
+                "That would be multi-query attention, with a single key/value head for all.",
             ),
-            Mistake(1 / answer, "That is bytes a FLOP: the question is the other way round."),
-            Mistake(answer / 8, "That is FLOPs a bit. A byte has 8 bits."),
+            Mistake(1 / answer, "That's bytes per FLOP. The question is the other way round."),
+            Mistake(answer / 8, "That's FLOPs per bit. A byte has 8 bits."),
         ),
     )
 
@@ -91,28 +91,28 @@ def _repeat_traffic() -> Question:
     return Question(
         key="mqa-gqa/repeat",
         text=f"A step with {HEADS} query heads and {KV_HEADS} key/value heads first repeats the "
-        f"cache to {HEADS} heads in a new array, then attends to that. Reading the cache once is "
-        "1 unit of traffic. Count what is read and what is written: how many units does this step "
-        "move?",
+        f"cache to {HEADS} heads in a new array, then attends to that array. Reading the cache "
+        "once is 1 unit of traffic. Counting reads and writes, how many units does this step move?",
         answer=traffic,
         unit="units",
         kind="sum",
-        explanation=f"The small cache is read (1), the large copy written ({GROUP}) and read again "
-        f"({GROUP}): {traffic}. Multi-head attention without a copy would read {GROUP}.",
+        explanation=f"We read the small cache (1), write the large copy ({GROUP}) and read it "
+        f"again ({GROUP}): {traffic}. Multi-head attention without a copy would read {GROUP}.",
         mistakes=(
             Mistake(
                 GROUP,
-                "That is the size of the copy. It is written once and read once, and the cache is "
-                "read to make it.",
+                "That's the size of the copy. It's written once and read once, and making it reads "
+                "the cache.",
             ),
             Mistake(
                 1 + GROUP,
-                "That makes the copy, but the attention has to read it again.",
+                "You made the copy, but attention has to read it again.",
             ),
-            Mistake(2 * GROUP, "That leaves out reading the cache itself."),
+            Mistake(2 * GROUP, "You left out reading the cache itself."),
             Mistake(
                 1,
-                "That would be reading in place. The copy has to be written, and read again.",
+                "That would be reading in place. This step also writes the copy and reads it "
+                "again.",
             ),
             Mistake(
                 1 + 2 * KV_HEADS,
@@ -135,8 +135,8 @@ def _step_bytes() -> Question:
         key="mqa-gqa/step-bytes",
         text=f"A decode step of Llama-3-8B for {batch} sequences of {context:,} tokens reads "
         f"{weights:.1f} GB of weights and {shared:.1f} GB of cache, with {KV_HEADS} key/value "
-        f"heads and the narrower projections that make them. With {HEADS} heads, and the weights "
-        "left as they are, how many bytes would it read?",
+        f"heads. With {HEADS} of them, and leaving the weights as they are, how many bytes would "
+        "it read?",
         answer=total,
         unit="bytes",
         kind="sum",
@@ -147,27 +147,64 @@ def _step_bytes() -> Question:
         mistakes=(
             Mistake(
                 GROUP * (moved["weights"] + moved["cache read"]),
-                f"That is {GROUP} times everything. The weights are read once, as before.",
+                f"You multiplied everything by {GROUP}. The weights are still read once.",
             ),
             Mistake(
                 plain["cache read"],
-                "That is the cache alone. A step also reads the weights.",
+                "That's the cache alone. A step also reads the weights.",
             ),
             Mistake(
                 moved["weights"] + moved["cache read"],
-                f"That is the sum with {KV_HEADS} key/value heads. The cache grows with them.",
+                f"That's the sum with {KV_HEADS} key/value heads. The cache grows with their "
+                "number.",
             ),
             Mistake(
                 moved["weights"] + moved["cache read"] // GROUP,
-                "That divides the cache. More key/value heads keep more.",
+                "You divided the cache. More key/value heads keep more.",
             ),
             Mistake(
                 moved["weights"] + HEADS * moved["cache read"],
-                f"That is {HEADS} times the cache. From {KV_HEADS} to {HEADS} heads it grows "
+                f"You took {HEADS} times the cache. From {KV_HEADS} to {HEADS} heads it grows "
                 f"{GROUP} times.",
             ),
         ),
     )
 
 
-ALL = (_score_flops(), _intensity(), _repeat_traffic(), _step_bytes())
+def _one_sequence() -> Question:
+    context = 8192
+    moved = cost.step_bytes(LLAMA, kv_len=context)
+    weights, cache = moved["weights"], moved["cache read"]
+    answer = round((weights + GROUP * cache) / (weights + cache), 2)
+    return Question(
+        key="mqa-gqa/one-sequence",
+        text=f"With {KV_HEADS} key/value heads, Llama-3-8B keeps a cache {GROUP} times smaller "
+        f"than with {HEADS}. A decode step for one sequence of {context:,} tokens reads "
+        f"{weights / 1e9:.0f} GB of weights and {cache / 1e9:.1f} GB of this cache. Going by the "
+        f"bytes alone, how many times as long would the step take with {HEADS}?",
+        answer=answer,
+        unit="times",
+        kind="ratio",
+        tolerance=0.09,
+        explanation=f"({weights / 1e9:.1f} + {GROUP * cache / 1e9:.1f}) / ({weights / 1e9:.1f} + "
+        f"{cache / 1e9:.1f}) = {answer}: for one sequence, the step mostly reads weights. (`W_k` "
+        "and `W_v` get wider too; with them it's 1.3.)",
+        mistakes=(
+            Mistake(GROUP, "The cache is that many times as large. A step also reads the weights."),
+            Mistake(
+                1 / GROUP, "That's how much of the cache is left. A step also reads the weights."
+            ),
+            Mistake(
+                1, "It isn't nothing: the larger cache adds a few gigabytes to what a step reads."
+            ),
+            Mistake(1 / answer, "That's the ratio the other way round. More heads take longer."),
+            Mistake(round(100 * (answer - 1)), "That's by how many percent. How many times?"),
+            Mistake(
+                (weights + HEADS * cache) / (weights + cache),
+                f"You took {HEADS} times the cache. It grows {GROUP} times.",
+            ),
+        ),
+    )
+
+
+ALL = (_score_flops(), _intensity(), _repeat_traffic(), _step_bytes(), _one_sequence())

@@ -13,10 +13,10 @@ export default {
   schema,
   controls: [
     { key: "n_kv_heads", kind: "choice", label: "Key/value heads", options: [[4, "4"], [2, "2"], [1, "1"]] },
-    { key: "order", kind: "choice", label: "Wiring", options: [["neighbours", "neighbours share"], ["dealt", "round-robin"]], disabled: (state) => state.n_kv_heads !== 2 },
+    { key: "order", kind: "choice", label: "Wiring", options: [["neighbours", "neighbors share"], ["dealt", "round-robin"]], disabled: (state) => state.n_kv_heads !== 2 },
     { key: "token", kind: "range", label: "Token that asks", show: (token) => `“${tokens[token]}” (${token + 1} of ${tokens.length})` },
   ],
   main: ["n_kv_heads"],
-  second: { title: "What one layer costs", upTo: WIDE },
+  second: { title: "Cost of one layer", upTo: WIDE },
   compute, draw, describe, table, explain,
 };

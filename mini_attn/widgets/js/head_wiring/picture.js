@@ -108,7 +108,7 @@ function bars(result, y, at) {
       + (at.wide ? text(start + room + 8, top + 14, number, "wire-quiet") : "")
       + target(at, `cost-${key}`, start, top, room, 20, `${words}: ${number}`);
   });
-  const title = at.wide ? "What one layer costs, of what it costs with 4 key/value heads (outline)" : "Cost of one layer; outline: 4 KV heads";
+  const title = at.wide ? "Cost of one layer; the outline is the cost with 4 key/value heads" : "Cost of one layer; outline: 4 KV heads";
   return { inside: text(0, y, title, "wire-head") + lines.join(""), bottom: y + 20 + 4 * step + (at.wide ? 0 : 14) };
 }
 
