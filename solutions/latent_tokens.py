@@ -10,7 +10,7 @@ WRONG = [
     ("one byte a number", 2572016, "by hand", "2 bytes"),
     ("bits", 160751, "by hand", "bits"),
     ("one layer", 34722222, "by hand", "one layer"),
-    ("keys and values of all heads", 144675, "by hand", "made of"),
+    ("keys and values of all heads", 144675, "by hand", "made from"),
     ("a rotated key for each head", 482253, "by hand", "one for all heads"),
     ("a latent for each head", 80375, "by hand", "share one latent"),
     ("GiB", 1380840, "by hand", "40 GiB"),

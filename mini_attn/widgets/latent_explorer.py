@@ -13,7 +13,7 @@ class LatentExplorer(LivingWidget):
     Parameters
     ----------
     form : {"expanded", "absorbed"}
-        Whether keys and values are made of the latents, or the query is projected to them.
+        Whether keys and values are made from the latents, or the query is projected to them.
     head : {1, 2, 3, 4}
         Whose query, keys and values are shown.
     token : int
@@ -34,7 +34,7 @@ class LatentExplorer(LivingWidget):
 
     _widget = "latent_explorer"
     caption = (
-        "Latent attention in its expanded form: the cache holds a latent and a rotated key for "
-        "each of four tokens, 24 numbers for all four heads; from them the heads make 128 "
-        "numbers of keys and values in this step."
+        "Latent attention in its expanded form. The cache holds a latent and a rotated key for "
+        "each of four tokens, 24 values for all four heads. From them, the heads make "
+        "their keys and values in this step, 128 values in all."
     )

@@ -102,14 +102,14 @@ def test_explanations_carry_the_numbers(results: list[dict[str, Any]]) -> None:
         assert f"= {result['scores'][2]:.2f}; after the softmax" in said["w-2"]
         assert ("q · k" in said["w-2"]) == (form == "expanded")
         assert "1/√6" in said["w-2"]
-        assert "not there yet" in said["w-5"]
+        assert "isn't there yet" in said["w-5"]
         assert "Read from the cache" in said["c-2"]
         assert "Computed now" in said["c-3"]
         assert "at position 0 nothing is rotated" in said["r-0"]
         assert "2 radians" in said["r-2"]
         assert ("No key is made" in said["k-2"]) == (form == "absorbed")
         assert ("No value is made" in said["v-2"]) == (form == "absorbed")
-        assert "not there yet" in said["k-4"]
+        assert "isn't there yet" in said["k-4"]
         assert ("W_UK transposed" in said["qa"]) == (form == "absorbed")
         assert f"{result['out'][2]:.2f}" in said["out"]
 
@@ -119,8 +119,8 @@ def test_sentence_and_table_of_every_state(results: list[dict[str, Any]]) -> Non
       const { compute, describe, table } = living.registry.latent_explorer;
       return input.map((state) => [describe(compute(state)), table(compute(state))]);"""
     for state, result, (sentence, table) in zip(STATES, results, run(body, STATES), strict=True):
-        assert f"holds {result['cache_numbers']} numbers" in sentence
-        assert f"make {result['work'][state['form']]['made']} numbers" in sentence
+        assert f"holds {result['cache_numbers']} values" in sentence
+        assert f"make {result['work'][state['form']]['made']} values" in sentence
         assert table["rows"][1][1] == str(result["work"]["expanded"]["made"])
         assert table["rows"][2][2] == f"{result['work']['absorbed']['flops']:,}"
         assert {len(row) for row in table["rows"]} == {len(table["head"])}

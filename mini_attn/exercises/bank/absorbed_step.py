@@ -8,14 +8,13 @@ from mini_attn.exercises.comparing import close
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Write one decode step without making a key or a value. Given are the new token's queries `q_nope`
-`(n_heads, qk_nope_head_dim)` and `q_rope` `(n_heads, qk_rope_head_dim)`, already rotated, the
-cache `latent` `(kv_len, kv_lora_rank)` and `rope_key` `(kv_len, qk_rope_head_dim)`, and the
-weights `w_uk` `(n_heads, kv_lora_rank, qk_nope_head_dim)` and `w_uv` `(n_heads, kv_lora_rank,
-v_head_dim)`. The new token is in the cache already and sees everything. Return `mixed` `(n_heads,
-kv_lora_rank)`, the weighted sum of latents of each head, and `out` `(n_heads, v_head_dim)`. In one
-check, where all arrays are float32, a token gets no weight, and its key and its value would be too
-large for their type.
+Write one decode step without making a key or a value. You get the new token's queries `q_nope`
+`(n_heads, qk_nope_head_dim)` and `q_rope` `(n_heads, qk_rope_head_dim)`, already rotated, the cache
+`latent` `(kv_len, kv_lora_rank)` and `rope_key` `(kv_len, qk_rope_head_dim)`, and the weights
+`w_uk` `(n_heads, kv_lora_rank, qk_nope_head_dim)` and `w_uv` `(n_heads, kv_lora_rank, v_head_dim)`.
+The new token is already in the cache and sees everything. Return `mixed` `(n_heads, kv_lora_rank)`,
+each head's weighted sum of latents, and `out` `(n_heads, v_head_dim)`. In one check, all arrays are
+float32, one token gets no weight, and its key and value would be too large for their type.
 """
 STARTER = '''
 def absorbed_step(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
@@ -91,33 +90,33 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     content = _scores(inputs, place=False)
     return [
         (_softmax(scores * (rank + rope) ** -0.5) @ latent,
-         f"The scale is that of the latent, 1/√({rank} + {rope}). The score is the same number as "
-         f"in the expanded form, where a key has {nope} + {rope} numbers: divide by their root."),
+         f"You used the scale of the latent, 1/√({rank} + {rope}). The score is the same number as "
+         f"in the expanded form, where a key has {nope} + {rope} values: divide by their root."),
         (_softmax(scores * rank**-0.5) @ latent,
-         f"The scale is 1/√{rank}, of the latent's size. It stays that of a key: {nope} + {rope}."),
+         f"You scaled by 1/√{rank}, the latent's size. Use that of a key, {nope} + {rope}."),
         (_softmax(scores * nope**-0.5) @ latent,
-         f"The scale is 1/√{nope}: a key also has its {rope} rotated numbers."),
+         f"You scaled by 1/√{nope}, but a key also has its {rope} rotated values."),
         (_softmax(content * nope**-0.5 + (scores - content) * rope**-0.5) @ latent,
-         "The two parts are scaled apart. They are one dot product of longer vectors: add them "
+         "You scaled the two parts separately. They're one dot product of longer vectors: add them "
          f"first, then divide by the root of {nope} + {rope}."),
         (_softmax(scores) @ latent,
-         f"The scores are not scaled: divide by the root of {nope} + {rope}."),
+         f"You didn't scale the scores. Divide by the root of {nope} + {rope}."),
         (_softmax(content * scale) @ latent,
-         "The rotated part is missing: q_rope meets rope_key, and adds its own terms to the "
-         "score. Without it no score depends on where a token stands."),
+         "Your rotated part is missing. q_rope meets rope_key and adds its own terms to the score. "
+         "Without it, no score depends on a token's position."),
         (_softmax(scores - content) @ latent,
-         "Only the rotated part decides who is seen: q_nope has to meet the latent too."),
+         "Only the rotated part sets your weights. q_nope has to meet the latent too."),
         (_softmax(_scores(inputs, content=False) * scale) @ latent,
-         "Only the rotated part decides who is seen: q_nope has to meet the latent too."),
+         "Only the rotated part sets your weights. q_nope has to meet the latent too."),
         (_softmax(scores * scale, axis=0) @ latent,
-         "The weights of a head do not add up to 1 over the tokens: the softmax runs over the "
+         "The weights of a head don't add up to 1 over the tokens. You ran the softmax over the "
          "heads."),
-        ((scores * scale) @ latent, "The scores are used as weights: the softmax is missing."),
+        ((scores * scale) @ latent, "You used the scores as weights. The softmax is missing."),
         (np.broadcast_to(latent.mean(axis=0), (heads, rank)),
-         "Every token gets the same weight: the scores have no effect."),
+         "Every token gets the same weight, so your scores have no effect."),
         (np.einsum("hn,hrn->hr", inputs["q_nope"], inputs["w_uk"]),
-         "That is the query taken to the latent. The mixture is the sum of the latents with the "
-         "weights that this query gives them."),
+         "That's the query taken to the latent. The mixture is the sum of the latents, with the "
+         "weights this query gives them."),
     ]  # fmt: skip
 
 
@@ -129,23 +128,23 @@ def _more_guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     shared = {**inputs, "w_uk": np.broadcast_to(w_uk[:1], w_uk.shape)}
     rotated, alone = scores - content, len(latent) == 1
     apart = (
-        "Only one of the two parts is scaled. They are one dot product of longer vectors: add them "
+        "You scaled only one of the two parts. They're one dot product of longer vectors: add them "
         f"first, then divide by the root of {nope} + {rope}."
     )
     return [
         (_softmax(content / scale + rotated) @ latent, apart),
         (_softmax(content + rotated / scale) @ latent, apart),
         (0 * scores[:, :1] @ latent if alone else _softmax(scores[:, :-1]) @ latent[:-1],
-         "The new token is left out. It is in the cache already, and it sees itself."),
+         "You left out the new token. It's already in the cache, and it sees itself."),
         (_softmax(scores * scale) @ latent,
-         f"The scores are divided by {nope} + {rope} itself. Divide by its root."),
+         f"You divided the scores by {nope} + {rope} itself. Divide by its root."),
         (_softmax(_scores(shared) * scale) @ latent,
-         "Every head meets the latents through the first head's W_UK: each head has its own."),
+         "You used the first head's W_UK for every head. Each head has its own."),
         ((_softmax(content) + _softmax(rotated)) / 2 @ latent,
-         "Each part has a softmax of its own. They are two parts of one score: add them, then take "
-         "one softmax."),
+         "You took a softmax of each part. They're two parts of one score: add them, then take one "
+         "softmax."),
         (np.exp(scores - scores.max(axis=-1, keepdims=True)) @ latent,
-         "The weights of mixed do not add up to 1: divide by their sum before they mix."),
+         "The weights of mixed don't add up to 1. Divide by their sum before mixing."),
     ]  # fmt: skip
 
 
@@ -174,10 +173,10 @@ def _expanded(inputs: Inputs) -> Slips:
         out = np.einsum("ht,htv->hv", sound, values)
     return [
         ({"mixed": mixed},
-         "Keys are made on the way: the latents are multiplied by W_UK. Take the query to where "
-         "the latents are instead."),
+         "You made keys on the way, by multiplying the latents by W_UK. Take the query to the "
+         "latents instead."),
         ({"out": out},
-         "Values are made on the way: the latents are multiplied by W_UV. Mix the latents first, "
+         "You made values on the way, by multiplying the latents by W_UV. Mix the latents first, "
          "then read the mixture out."),
     ]  # fmt: skip
 
@@ -190,9 +189,9 @@ def slips(inputs: Inputs) -> Slips:
         *_expanded(inputs),
         *(({"mixed": one}, idea) for one, idea in _guesses(inputs) + _more_guesses(inputs)),
         ({"out": np.einsum("hr,rv->hv", mixed, w_uv[0])},
-         "Every head is read out by the first head's W_UV: each head has its own."),
+         "You read out every head with the first head's W_UV. Each head has its own."),
         ({"out": np.einsum("hr,hrn->hn", mixed, w_uk)} if fits else None,
-         "The output is read out of the mixture by W_UV; W_UK made the keys."),
+         "You read the output out with W_UK, which made the keys. Use W_UV."),
     ]  # fmt: skip
 
 
@@ -200,7 +199,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """Say whether the mixture is right."""
     if not close(outputs["mixed"], _mixed(inputs)):
         return None
-    return "The mixture of latents is right, the output is not."
+    return "Your mixture of latents is right, but the output isn't."
 
 
 EXERCISE = Exercise(
@@ -225,9 +224,9 @@ EXERCISE = Exercise(
         "over the tokens. Mix the latents, then read each head's mixture out with its W_UV.",
     ),
     common_errors=(
-        "Scaling by the size of what is multiplied instead of the size of a key.",
+        "Scaling by the size of the vectors you multiply instead of the size of a key.",
         "Leaving out the rotated part, which no absorption touches.",
-        "Making keys or values after all: the result is right and the saving is gone.",
+        "Making keys or values after all: the result is right, but the saving is gone.",
     ),
     cases=cases,
     expected=expected,

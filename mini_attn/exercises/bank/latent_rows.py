@@ -7,17 +7,18 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-This function makes the two rows that each token leaves in the cache. `both` `(seq, kv_lora_rank +
-qk_rope_head_dim)` is `x @ W_a` and `x @ W_r` side by side, `norm_weight` `(kv_lora_rank,)` belongs
-to the RMS norm (`eps` is 1e-6), `positions` `(seq,)` holds the positions of the tokens, `inv_freq`
-one angle per pair, and neighbours are pairs. It has two faults. Find and repair them. Return
-`latent` and `rope_key`.
+This function makes the two vectors that each token leaves in the cache. `both` `(seq, kv_lora_rank
++ qk_rope_head_dim)` is `x @ W_a` and `x @ W_r` side by side, `norm_weight` `(kv_lora_rank,)`
+belongs to the RMS norm (`eps` is 1e-6), `positions` `(seq,)` holds the positions of the tokens,
+`inv_freq` one angle per pair, and neighbors are pairs. The function has two bugs. Find and fix
+them. Return `latent` and `rope_key`.
 """
 STARTER = '''
 def latent_rows(both, norm_weight, positions, inv_freq):
     """The normed latents and the rotated keys of some tokens."""
     rank = len(norm_weight)
-    normed = both / np.sqrt(np.mean(both**2, axis=-1, keepdims=True) + 1e-6)
+    mean_square = np.mean(both**2, axis=-1, keepdims=True)
+    normed = both / np.sqrt(mean_square + 1e-6)
     latent, key = normed[:, :rank] * norm_weight, both[:, rank:]
     angles = np.arange(len(both))[:, None] * inv_freq
     even, odd = key[:, 0::2], key[:, 1::2]
@@ -26,7 +27,7 @@ def latent_rows(both, norm_weight, positions, inv_freq):
     return latent, np.stack([first, second], axis=-1).reshape(key.shape)
 
 
-latent_rows(np.eye(2, 4), np.ones(2), np.arange(2), np.ones(1))  # it runs
+latent_rows(np.eye(2, 4), np.ones(2), np.arange(2), np.ones(1))
 '''
 
 EPS = 1e-6
@@ -70,7 +71,7 @@ def _normed(rows: np.ndarray) -> np.ndarray:
 
 
 def _turned(rows: np.ndarray, angles: np.ndarray, *, half: bool = False) -> np.ndarray:
-    """Pairs rotated by their angles, neighbours or halves apart."""
+    """Pairs rotated by their angles, neighbors or halves apart."""
     middle = rows.shape[-1] // 2
     a, b = (rows[:, :middle], rows[:, middle:]) if half else (rows[:, ::2], rows[:, 1::2])
     cos, sin = np.cos(angles), np.sin(angles)
@@ -88,31 +89,31 @@ def _latents(inputs: Inputs) -> list[tuple[np.ndarray | None, str]]:
     angles = inputs["positions"][:, None] * inputs["inv_freq"]
     guesses: list[tuple[np.ndarray, str]] = [
         (_normed(both)[:, :rank] * weight,
-         "The mean square is taken over the latent and the rotated key together. The norm belongs "
-         f"to the latent alone: its {rank} numbers."),
-        (raw * weight, "The latent is multiplied by the norm's weight, but not normalised."),
-        (raw, "The latent is cached before its norm. What stands in the cache is the normed one."),
-        (_normed(raw), "The norm's weight is missing. A latent of all ones hides it."),
+         "You took the mean square over the latent and the rotated key together. The norm belongs "
+         f"to the latent alone, to its {rank} values."),
+        (raw * weight, "You multiplied the latent by the norm's weight but didn't normalize it."),
+        (raw, "You cached the latent before its norm. The cache holds the normed one."),
+        (_normed(raw), "You left out the norm's weight. A weight of all ones would hide it."),
         (raw / np.linalg.norm(raw, axis=-1, keepdims=True) * weight,
-         "Divide by the root of the mean of the squares; this divides by the root of their sum."),
+         "You divided by the root of the sum of squares. Divide by the root of their mean."),
         (raw / np.sqrt((raw**2).sum(axis=-1, keepdims=True) + EPS) * weight,
-         "Divide by the root of the mean of the squares; this divides by the root of their sum."),
+         "You divided by the root of the sum of squares. Divide by the root of their mean."),
         (raw / (np.abs(raw).mean(axis=-1, keepdims=True) + EPS) * weight,
-         "Divide by the root of the mean of the squares; this divides by the mean of the absolute "
-         "values."),
+         "You divided by the mean of the absolute values. Divide by the root of the mean of the "
+         "squares."),
         (raw / ((raw**2).mean(axis=-1, keepdims=True) + EPS) * weight,
-         "Divide by the root of the mean square, not by the mean square."),
+         "You divided by the mean square. Divide by its root."),
         (_normed(raw - raw.mean(axis=-1, keepdims=True)) * weight,
-         "The mean is subtracted first: that is layer norm. An RMS norm only divides."),
+         "You subtracted the mean first, which is layer norm. An RMS norm only divides."),
         (raw / np.sqrt((raw**2).mean(axis=0) + EPS) * weight,
-         "The mean square is taken over the tokens. Each token is normalised by itself, over the "
-         "numbers of its latent."),
+         "You took the mean square over the tokens. Normalize each token by itself, over the "
+         "values of its latent."),
         (raw / np.sqrt((raw**2).mean() + EPS) * weight,
-         "There is one mean square for all tokens. Each token is normalised by itself."),
+         "You used one mean square for all tokens. Normalize each token by itself."),
     ]  # fmt: skip
     fits = 2 * len(inputs["inv_freq"]) == rank
     turned = _turned(_normed(raw) * weight, angles) if fits else None
-    idea = "The latent is rotated. Only the rotated key has a position."
+    idea = "You rotated the latent. Only the rotated key has a position."
     return [*guesses, (turned, idea)]
 
 
@@ -126,30 +127,31 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     halves = _turned(raw, angles).reshape(len(raw), -1, 2).swapaxes(1, 2).reshape(raw.shape)
     return [
         (_turned(raw, counted),
-         f"Positions are counted from 0 in each chunk. The first token of this one stands at "
-         f"{positions[0]}: a key rotated to the wrong position stays wrong in the cache for good."),
-        (raw, "The key is cached before it is rotated. It would have to be rotated again in every "
-         "step; rotated once, it can stay."),
-        (_turned(raw, -angles), "The key is rotated backwards. Queries rotate by plus the angle, "
+         f"You counted positions from 0 in each chunk. The first token of this one is at "
+         f"{positions[0]}, and a key rotated to the wrong position stays wrong in the cache."),
+        (raw, "You cached the key before rotating it. Then every step has to rotate it again. "
+         "Rotated once, it can stay."),
+        (_turned(raw, -angles), "You rotated the key backwards. Queries rotate by plus the angle, "
          "and keys must rotate the same way."),
         (_turned(raw, angles, half=True),
-         "Pairs are taken half the width apart. Here neighbours are pairs: 0 with 1, 2 with 3."),
-        (halves, "Neighbours are rotated, but then all first numbers stand before all second ones. "
-         "The two of a pair go back to where they came from."),
+         "You took pairs half the width apart. Here neighbors are pairs: 0 with 1, 2 with 3."),
+        (halves, "You rotated neighbors, but then put all first values before all second ones. "
+         "Put the two of a pair back where they came from."),
         (_turned(raw, (positions - positions[0])[:, None] * inv_freq),
-         "Positions are counted from the first token of the chunk. It does not stand at 0: "
-         "`positions` says where each token stands in the text."),
+         "You counted positions from the first token of the chunk. It isn't at 0: `positions` has "
+         "the position of each token in the text."),
         (_turned(raw, counted + inv_freq),
-         "Positions are counted from 1 in each chunk. `positions` says where each token stands in "
-         "the text."),
-        (_turned(raw, angles + inv_freq), "The key is rotated one position too far: token 0 is not "
+         "You counted positions from 1 in each chunk. `positions` has the position of each token "
+         "in the text."),
+        (_turned(raw, angles + inv_freq), "You rotated the key one position too far. Token 0 isn't "
          "rotated at all."),
         (_turned(raw, onward),
-         "The positions are counted on from that of the first token. Tokens need not be "
-         "neighbours: `positions` has that of each."),
-        (_turned(_normed(raw), angles), "The rotated key is normalised too; only the latent is."),
+         "You counted on from the first token's position. Tokens don't have to be neighbors: "
+         "`positions` has that of each."),
+        (_turned(_normed(raw), angles),
+         "You normalized the rotated key too. Normalize only the latent."),
         (_turned(_normed(inputs["both"])[:, -raw.shape[1] :], angles),
-         "The rotated key is divided by the norm of the whole row; only the latent is normalised."),
+         "You divided the rotated key by the norm of the whole row. Normalize only the latent."),
     ]  # fmt: skip
 
 
@@ -165,7 +167,7 @@ def slips(inputs: Inputs) -> Slips:
     """Return what one of the two rows would be with one idea missing."""
     latent, rope_key = right(inputs).values()
     swapped = {"latent": rope_key, "rope_key": latent} if latent.shape == rope_key.shape else None
-    order = "The two come in the other order: first the latent, then the rotated key."
+    order = "You returned them in the other order: first the latent, then the rotated key."
     latents = [(one if one is None else {"latent": one}, idea) for one, idea in _latents(inputs)]
     keys = [({"rope_key": one}, idea) for one, idea in _keys(inputs)]
     return [(swapped, order), *latents, *keys]
@@ -181,20 +183,20 @@ EXERCISE = Exercise(
     difficulty=3,
     stage="transfer",
     assessed=True,
-    section="What is cached",
-    definition="What is cached",
+    section="What the cache holds",
+    definition="What the cache holds",
     text=TEXT,
     starter=STARTER,
     hints=(
-        "There are two faults. One shows on every input, the other only when a cache already "
-        "holds something.",
-        "Ask of each line: which numbers does the norm run over? And where does the first token "
-        "of this chunk stand in the text?",
+        "There are two bugs. One shows on every input, the other only when a cache already holds "
+        "something.",
+        "Check each line: which values does the norm run over? And which position does the first "
+        "token of this chunk have in the text?",
     ),
     common_errors=(
         "Testing with whole prompts, where counting from 0 is right.",
-        "Normalising the whole row of the projection, as it comes out of one matrix.",
-        "Caching the latent before its norm, so that every step has to normalise all of them.",
+        "Normalizing the whole row of the projection, because it comes out of one matrix.",
+        "Caching the latent before its norm, so that every step has to normalize all of them.",
     ),
     cases=cases,
     expected=expected,

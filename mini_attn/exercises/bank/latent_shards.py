@@ -7,18 +7,18 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-The latent cache of one long text is spread over several devices, each of which holds some of the
-tokens. For one new token every device has done the absorbed step over its own tokens alone, as if
-there were no others. It sends, for each head, `mixed` `(n_devices, n_heads, kv_lora_rank)`, the
-weighted sum of its latents, and `lse` `(n_devices, n_heads)`, the logarithm of the sum of the
-exponentials of its scores. `w_uv` is `(n_heads, kv_lora_rank, v_head_dim)`. Return `share`
-`(n_devices, n_heads)`, the part of each head's weight that belongs to the tokens of each device,
-and `out` `(n_heads, v_head_dim)`, the output of a device that held them all. Scores may be in the
-thousands. A device without tokens sends zeros and −inf; at least one has some.
+The latent cache of one long text is spread over several devices, and each holds some of the tokens.
+For one new token, every device has done the absorbed step over its own tokens alone, as if there
+were no others. For each head, it sends `mixed` `(n_devices, n_heads, kv_lora_rank)`, the weighted
+sum of its latents, and `lse` `(n_devices, n_heads)`, the logarithm of the sum of the exponentials
+of its scores. `w_uv` is `(n_heads, kv_lora_rank, v_head_dim)`. Return `share` `(n_devices,
+n_heads)`, the share of each head's weight that belongs to each device's tokens, and `out`
+`(n_heads, v_head_dim)`, the output of a device that held them all. Scores can be in the thousands.
+A device without tokens sends zeros and −inf; at least one has some.
 """
 STARTER = '''
 def latent_shards(mixed, lse, w_uv):
-    """The weight on each device, and the output of all together: (share, out)."""
+    """Each device's weight, and the output: (share, out)."""
     raise NotImplementedError
 '''
 
@@ -94,28 +94,30 @@ def _wrong_shares(inputs: Inputs) -> list[tuple[Array, str]]:
         at_once, to_top = np.exp(lse - lse.max()), np.exp(lse - lse.max(axis=0))
         return [
             (np.full(lse.shape, 1 / len(lse)),
-             "All devices count alike. Tokens that fit the query better take more of the weight, "
-             "and so does a device that holds more tokens."),
+             "You gave all devices the same share. Tokens that match the query better take more of "
+             "the weight, and so does a device with more tokens."),
             (lse / lse.sum(axis=0),
-             "lse is a logarithm; shares are of the sums of exponentials themselves."),
-            (plain, "That is each device's own sum of exponentials. A share is its part of the "
+             "You took shares of lse, which is a logarithm. Take them of the sums of "
+             "exponentials."),
+            (plain, "That's each device's own sum of exponentials. A share is its part of the "
              "sum over all devices."),
-            (to_top, "Each sum is compared with the largest one. A share is its part of the sum "
-             "over all devices: divide by it."),
+            (to_top, "You compared each sum with the largest one. A share is its part of the sum "
+             "over all devices, so divide by that."),
             (_shares(lse, axis=1),
-             "The shares of the heads on a device sum to 1. Each head shares out its own weight, "
+             "Your shares sum to 1 over the heads on a device. Each head divides its own weight "
              "over the devices."),
             (at_once / at_once.sum(),
-             "All heads and devices together sum to 1. Each head has a weight of 1 to share out."),
+             "All heads and devices together sum to 1. Each head has its own weight of 1 to "
+             "divide."),
             (plain / plain.sum(axis=0),
-             "Exponentials of scores in the thousands overflow, or all of them vanish. Only a "
-             "difference of two such logarithms has a sensible exponential."),
+             "Your exponentials of scores in the thousands overflow, or all of them vanish. Take "
+             "exponentials of differences of two such logarithms."),
             (at_once / at_once.sum(axis=0),
-             "One maximum serves all heads. In a head whose scores are far lower every "
+             "You used one maximum for all heads. In a head whose scores are far lower, every "
              "exponential vanishes."),
             (np.asarray(lse == lse.max(axis=0)) * 1.0,
-             "The device with the largest sum takes everything. The others keep their part."),
-            (powers / powers.sum(axis=0), "lse is a natural logarithm, not one to the base 2."),
+             "You gave everything to the device with the largest sum. The others keep their part."),
+            (powers / powers.sum(axis=0), "You took powers of 2, but lse is a natural logarithm."),
         ]  # fmt: skip
 
 
@@ -125,15 +127,15 @@ def slips(inputs: Inputs) -> Slips:
     share = _shares(inputs["lse"])
     alike = np.full(share.shape, 1 / len(share))
     outs = [
-        (_out(alike, mixed, w_uv), "The mixtures are averaged. Each counts by its share."),
-        (_out(np.ones_like(share), mixed, w_uv), "The mixtures are added up as they are. On each "
-         "device the weights sum to 1; over all of them they have to."),
+        (_out(alike, mixed, w_uv), "You averaged the mixtures. Each counts by its share."),
+        (_out(np.ones_like(share), mixed, w_uv), "You added the mixtures unweighted. On each "
+         "device the weights sum to 1, but they have to over all of them."),
         (_out(share, mixed, w_uv[:1].repeat(len(w_uv), axis=0)),
-         "All heads go through the first head's W_UV: each has its own."),
-        (_out(share, mixed, w_uv) / len(share), "Divided by the number of devices as well. The "
-         "shares sum to 1 already."),
-        (_out(share**2, mixed, w_uv), "The shares are applied twice."),
-        (_out(_shares(inputs["lse"], axis=1), mixed, w_uv), "The output weighs the heads of a "
+         "You sent all heads through the first head's W_UV. Each has its own."),
+        (_out(share, mixed, w_uv) / len(share), "You also divided by the number of devices. The "
+         "shares already sum to 1."),
+        (_out(share**2, mixed, w_uv), "You applied the shares twice."),
+        (_out(_shares(inputs["lse"], axis=1), mixed, w_uv), "Your output weighs the heads of a "
          "device against each other. Use the shares over devices."),
     ]  # fmt: skip
     shares = [({"share": one}, idea) for one, idea in _wrong_shares(inputs)]
@@ -160,16 +162,16 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Write the weight of one token with the sum over all tokens below it. How does it differ "
-        "from the weight that its own device gave it?",
+        "Write down the weight of one token, with the sum over all tokens as denominator. How does "
+        "it differ from the weight its own device gave it?",
         "Every weight of a device shrinks by exp(lse) of that device over the sum of exp(lse) of "
-        "all: a softmax of lse over the devices. Weigh the mixtures with it, add them up, and go "
+        "all, a softmax of lse over the devices. Weight the mixtures with it, add them up, and go "
         "through W_UV once.",
     ),
     common_errors=(
         "Averaging the mixtures, as if every device held the same weight.",
-        "Computing exp of numbers in the thousands.",
-        "A softmax over the heads in place of one over the devices.",
+        "Computing exp of scores in the thousands.",
+        "A softmax over the heads instead of the devices.",
     ),
     cases=cases,
     expected=expected,

@@ -56,28 +56,29 @@ def _text(n: Numbers) -> str:
     name = "DeepSeek-V2-Lite" if n == Numbers() else "a model"
     return f"""
 With pencil and paper: {name} has {n.layers} layers and {n.heads} heads, `kv_lora_rank` {n.rank},
-`qk_rope_head_dim` {ROPE}, keys of 128 + 64 and values of 128. Its cache is stored in bfloat16 and
-{n.memory} GB are free for it. How many tokens fit?
+`qk_rope_head_dim` {ROPE}, keys of 128 + 64 dimensions and values of 128. Its cache is stored in
+bfloat16, and {n.memory} GB are free for it. How many tokens fit?
 """
 
 
 def _mistakes(n: Numbers) -> dict[float, str]:
     own = MODEL.qk_nope_head_dim + ROPE + (MODEL.v_head_dim or MODEL.head_dim)
     return {
-        n.fit(n.rank): f"The rotated key of {ROPE} is cached beside the latent, in every layer.",
-        n.fit(2 * n.kept): "Twice too large a token: one latent serves for keys and values, "
-        "and a bfloat16 number has 2 bytes.",
-        n.fit(n.kept, 1): "A bfloat16 number has 2 bytes.",
-        n.fit(n.kept, 16): "Those are bits: a bfloat16 number has 2 bytes.",
-        n.memory * 10**9 // (2 * n.kept): "That is the cache of one layer: each of the "
+        n.fit(n.rank): f"You left out the rotated key of {ROPE}, which every layer caches too.",
+        n.fit(2 * n.kept): "Your token is twice too large. One latent serves for keys and "
+        "values, and a bfloat16 value has 2 bytes.",
+        n.fit(n.kept, 1): "A bfloat16 value has 2 bytes.",
+        n.fit(n.kept, 16): "You counted bits. A bfloat16 value has 2 bytes.",
+        n.memory * 10**9 // (2 * n.kept): "That's the cache of one layer. Each of the "
         f"{n.layers} keeps its own latents.",
-        n.fit(n.heads * own): "That is what the heads' own keys and values would take. The cache "
-        "holds what they are made of.",
-        n.fit(n.rank + n.heads * ROPE): "The rotated key is one for all heads, not one for each.",
-        n.fit(n.kept * n.heads): "All heads share one latent and one rotated key: "
-        "the number of heads plays no part.",
-        n.memory * 2**30 // n.token: f"A GB is 1e9 bytes; this is {n.memory} GiB, 7.4 % more.",
-        n.right + 1: "Rounded up, the last token does not fit: round down.",
+        n.fit(n.heads * own): "That's what the heads' own keys and values would take. The cache "
+        "holds what they're made from.",
+        n.fit(n.rank + n.heads * ROPE): "You counted a rotated key per head. There's "
+        "one for all heads.",
+        n.fit(n.kept * n.heads): "All heads share one latent and one rotated key, so "
+        "their number plays no part.",
+        n.memory * 2**30 // n.token: f"A GB is 1e9 bytes. You took {n.memory} GiB, 7.4% more.",
+        n.right + 1: "You rounded up, but the last token doesn't fit: round down.",
     }
 
 
@@ -88,15 +89,15 @@ def _number(n: Numbers) -> NumberQuestion:
         mistakes=foreseen(_mistakes(n)),
         otherwise=(
             Remark(
-                "A token fits whole or not at all: give the whole number, rounded down.",
+                "A token fits whole or not at all. Give the whole number, rounded down.",
                 low=above(n.right - 1),
                 high=n.right + 1,
             ),
-            near(n.right, "Very near: give the exact whole number, rounded down.", 0.005),
-            Remark("Some tokens fit: bytes of a token first, then divide.", high=0),
+            near(n.right, "That's very close. Give the exact whole number, rounded down.", 0.005),
+            Remark("Some tokens fit. Compute the bytes of a token first, then divide.", high=0),
             Remark(
-                "{value:,.6g} is too {many}. Numbers of a token in one layer first, then times "
-                "layers and bytes, then divide."
+                "{value:,.6g} is too {many}. Start with the values of a token in one layer, "
+                "multiply by layers and bytes, then divide."
             ),
         ),
     )
@@ -115,13 +116,13 @@ def made(**numbers: Any) -> Exercise:
         difficulty=1,
         stage="warm-up",
         assessed=False,
-        section="What is cached",
+        section="What the cache holds",
         text=_text(n),
         number=_number(n),
         hints=(
             "What does one token leave in one layer? Two things, and neither depends on the heads.",
-            f"{n.rank} + {ROPE} numbers, 2 bytes each, in {n.layers} layers: the bytes of a "
-            "token. Divide, round down.",
+            f"{n.rank} + {ROPE} values, 2 bytes each, in {n.layers} layers are the bytes of a "
+            "token. Divide and round down.",
         ),
         common_errors=(
             "Taking the latent twice, once for keys and once for values.",

@@ -13,23 +13,21 @@ EXERCISE = Exercise(
     difficulty=4,
     stage="transfer",
     assessed=False,
-    section="Why so few numbers can be enough",
+    section="Why so few values can be enough",
     text="""
-DeepSeek-V3 has a width of 7,168 and 128 heads; keys (without their rotary part) and values have 128
-numbers in each. A colleague calculates: "Keys and values of a token are 32,768 numbers. The latent
-has 512. So more than 98 % of the information is thrown away, and that must cost quality."
+DeepSeek-V3 has a width of 7,168 and 128 heads, with keys (without their RoPE part) and values of
+dimension 128. A colleague calculates: "The keys and values of a token are 32,768 values. The latent
+has 512. So more than 98% of the information is thrown away, and that must cost quality."
 
-Find what is wrong in this argument and what is right in it, in eight to twelve sentences. Then say
-which measurement would decide how much is lost, and with what you would compare.
+In eight to twelve sentences, say what's wrong with this argument and what's right. Then say which
+measurement would decide how much is lost, and what you'd compare with.
 """,
     rubric={
         (
-            "Says where the 32,768 numbers come from, and finds a better number to compare 512 "
-            "with."
+            "Says where the 32,768 values come from, and finds a better number to compare 512 with."
         ): 2,
         (
-            "Says when the narrow place comes in, during training or after it, and what that "
-            "changes."
+            "Says when the bottleneck comes in, during training or after it, and what that changes."
         ): 1,
         (
             "Says what is right in the argument, and names a measurement or a comparison that "
@@ -37,14 +35,14 @@ which measurement would decide how much is lost, and with what you would compare
         ): 2,
     },
     hints=(
-        "Where do the 32,768 numbers come from? How many of them can be chosen freely?",
+        "Where do the 32,768 values come from? How many of them can be chosen freely?",
         (
-            "What would you compare with: attention of full size, or another one with a cache "
-            "of as many bytes?"
+            "What would you compare with: attention of full size, or another kind with a cache of "
+            "as many bytes?"
         ),
     ),
     common_errors=(
         "Answering that nothing at all is lost.",
-        "Comparing with full multi-head attention alone, which nobody could afford to cache.",
+        "Comparing only with full multi-head attention, which nobody could afford to cache.",
     ),
 )

@@ -13,13 +13,15 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Write the rule that chooses the form. `q_len` and `kv_len` are integer arrays `(n,)`: new tokens,
-and all tokens, the new ones included. The three sizes are whole numbers. Count the
-multiplications of one head with $W_{UK}$ and $W_{UV}$ and those between queries and tokens, all
-`q_len * kv_len` pairs, and return a boolean array `(n,)`: True where the absorbed form has fewer.
+Write the rule that chooses the form. `q_len` and `kv_len` are integer arrays `(n,)`: the new
+tokens, and all tokens including the new ones. The three sizes are integers. Count one head's
+multiplications with $W_{UK}$ and $W_{UV}$ and those between queries and tokens, for all `q_len *
+kv_len` pairs. Return a boolean array `(n,)`, True where the absorbed form has fewer.
 """
 STARTER = '''
-def which_form(q_len, kv_len, kv_lora_rank, qk_nope_head_dim, v_head_dim):
+def which_form(
+    q_len, kv_len, kv_lora_rank, qk_nope_head_dim, v_head_dim
+):
     """True where the absorbed form has fewer multiplications."""
     raise NotImplementedError
 '''
@@ -100,14 +102,14 @@ def slips(inputs: Inputs) -> Slips:
     both, rank = inputs["qk_nope_head_dim"] + inputs["v_head_dim"], inputs["kv_lora_rank"]
     wider = 2 * rank - both
     return [
-        (np.ones(q.shape, bool), "Everything absorbs, whole prompts too."),
-        (np.zeros(q.shape, bool), "Nothing absorbs, not even a single token behind a long past."),
-        (q == 1, "Only single tokens absorb here. A short chunk behind a long past absorbs too: "
-         "its few queries do not pay for expanding every old latent."),
-        (q < kv, "Every pass with a past absorbs here. A long chunk meets each old latent many "
-         "times, and then it pays to expand it once."),
+        (np.ones(q.shape, bool), "You absorb everything, even whole prompts."),
+        (np.zeros(q.shape, bool), "You never absorb, even one token after a long context."),
+        (q == 1, "You absorb only single tokens. Absorb short chunks after a long context too: "
+         "their few queries don't pay for expanding every old latent."),
+        (q < kv, "You absorb whenever there's a context. A long chunk uses each old latent "
+         "many times, and then it pays to expand it once."),
         *((short & (q < kv),
-           "By this rule the length of the past does not count. It does: the expanded form saves "
+           "Your rule ignores the length of the context. It counts: the expanded form saves "
            "nothing on new tokens, and pays for each old one.")
           for short in (q * wider < rank * both, (wider > 0) & (q * wider < rank * both))),
         (~right(inputs), MISTAKES[0][1]),
@@ -116,31 +118,35 @@ def slips(inputs: Inputs) -> Slips:
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"less": "other"}, "Upside down: True means that the absorbed form has fewer FLOPs."),
+    ({"less": "other"},
+     "Your answer is upside down. True means that the absorbed form has fewer FLOPs."),
     ({"less": "ties"},
-     "Where both are alike nothing is gained: absorb only when it has fewer FLOPs."),
+     "You absorb ties too. Absorb only when it has fewer FLOPs."),
     ({"made": "absorbing free"},
-     "The absorbed form multiplies with W_UK and W_UV as well, once for each new token: that part "
-     "is missing on its side."),
+     "You left out a part of the absorbed form. It multiplies with W_UK and W_UV too, once for "
+     "each new token."),
     ({"narrow": False},
-     "The expanded form has pairs to multiply too: their cost is missing on its side."),
+     "You left out a part of the expanded form. It multiplies pairs too."),
     ({"latent": 1},
-     "An absorbed pair costs the latent twice: once for the score, once for the mixture."),
+     "You counted the latent once per absorbed pair. It's needed twice, for the score and for the "
+     "mixture."),
     ({"made": "new"},
-     "Only the new tokens are expanded. The expanded form makes keys and values of all kv_len "
-     "tokens: just their latents are cached."),
+     "You expand only the new tokens. The expanded form makes keys and values of all kv_len "
+     "tokens, because only their latents are cached."),
     ({"made": "expanding free"},
-     "The expanded form multiplies every token with W_UK and W_UV before it can attend: that part "
-     "is missing on its side."),
+     "You left out a part of the expanded form. It multiplies every token with W_UK and W_UV "
+     "before it can attend."),
     ({"made": "old"},
-     "The new tokens have to be expanded as well: kv_len counts them already."),
+     "You expand only the old tokens. The new ones need it too, and kv_len counts them already."),
     ({"widths": "keys"},
-     "Keys and values have widths of their own: qk_nope_head_dim and v_head_dim."),
+     "You used one width for both. Keys and values each have their own: qk_nope_head_dim and "
+     "v_head_dim."),
     ({"widths": "values"},
-     "Keys and values have widths of their own: qk_nope_head_dim and v_head_dim."),
-    ({"widths": "W_UK"}, "W_UV is missing: each form multiplies with it as well as with W_UK."),
-    ({"pairs": 0.5}, "Half of the pairs are counted. All q_len * kv_len should be."),
-    ({"more": True}, "kv_len counts the new tokens already: here they are added once more."),
+     "You used one width for both. Keys and values each have their own: qk_nope_head_dim and "
+     "v_head_dim."),
+    ({"widths": "W_UK"}, "You left out W_UV. Each form multiplies with it as well as with W_UK."),
+    ({"pairs": 0.5}, "You counted half of the pairs. Count all q_len * kv_len."),
+    ({"more": True}, "You added the new tokens again. kv_len counts them already."),
 ]  # fmt: skip
 
 
@@ -152,10 +158,10 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """The first pass that takes the dearer form."""
+    """Name the first pass that takes the more expensive form."""
     wanted = right(inputs)
     if len(set(outputs["absorb"])) < len(set(wanted)):
-        return "One choice is made for all of these passes. Each has its own."
+        return "You made one choice for all of these passes. Each has its own."
     i = int((outputs["absorb"] != wanted).argmax())
     verb = "fewer" if wanted[i] else "no fewer"
     return (

@@ -21,74 +21,89 @@ def _numbers() -> Question:
     heads = HEADS * (NOPE + V_DIM)
     return Question(
         key="mla/numbers",
-        text=f"DeepSeek-V3 has {HEADS} heads, {LATENT}. A head's key has {NOPE} + {ROPE} numbers, "
-        f"its value {V_DIM}. How many numbers does one token leave in the cache of one layer?",
+        text=f"DeepSeek-V3 has {HEADS} heads, {LATENT}. A head's key has {NOPE} + {ROPE} values, "
+        f"its value vector {V_DIM}. How many values does one token leave in the cache of one "
+        "layer?",
         answer=each,
-        unit="numbers",
+        unit="values",
         kind="sum",
         explanation=f"The latent and the rotated key, each once for all {HEADS} heads: "
         f"{RANK} + {ROPE} = {each}.",
         mistakes=(
             Mistake(
                 RANK,
-                f"That is the latent alone. The rotated key of {ROPE} is cached beside it, or no "
-                "score would depend on the position of a token.",
+                f"That's the latent alone. The rotated key of {ROPE} is cached too, or no score "
+                "would depend on the position of a token.",
             ),
             Mistake(
                 2 * RANK,
-                "One latent serves for keys and for values: it is not kept twice. And there is "
+                "You kept the latent twice, but one serves for keys and for values. And there's "
                 "the rotated key.",
             ),
             Mistake(
                 2 * each,
-                "There is no factor 2: keys and values are made of the same latent, and the "
-                "rotated part belongs to keys only.",
+                "You doubled it. Keys and values are made from the same latent, and the rotated "
+                "part belongs to keys only.",
             ),
             Mistake(
                 RANK + HEADS * ROPE,
-                f"The rotated key is one for all heads, not one for each of the {HEADS}.",
+                f"You counted a rotated key for each of the {HEADS} heads. There's one for all.",
             ),
             Mistake(
                 heads + HEADS * ROPE,
-                "That is what the heads' own keys and values would take. They are made of the "
-                "latent when they are needed, and not kept.",
+                "That's what the heads' own keys and values would take. They're made from the "
+                "latent when they're needed, and not kept.",
             ),
             Mistake(
                 heads,
-                "That is what multi-head attention would keep, without the rotated part. Here one "
-                "latent stands for all heads.",
+                "That's what multi-head attention would keep, without the rotated part. Here, one "
+                "latent replaces the keys and values of all heads.",
             ),
             Mistake(
                 2 * each * V3.n_layers,
-                f"Those are bytes of all {V3.n_layers} layers at 2 bytes a number.",
+                f"Those are the bytes of all {V3.n_layers} layers at 2 bytes per value.",
             ),
-            Mistake(2 * NOPE, "That is one head's key and value; the cache holds none of them."),
+            Mistake(2 * NOPE, "That's one head's key and value. The cache holds neither."),
         ),
     )
 
 
-def _groups() -> Question:
-    each = RANK + ROPE
-    one = 2 * NOPE
+def _devices() -> Question:
+    each, devices = RANK + ROPE, 8
     return Question(
-        key="mla/groups",
-        text=f"One key/value head of 128 in grouped-query attention leaves {one} numbers a token. "
-        f"To how many such heads does a latent cache with {LATENT} correspond?",
-        answer=each / one,
-        unit="heads",
-        kind="quotient",
-        tolerance=0.005,
-        explanation=f"({RANK} + {ROPE}) / (2 × {NOPE}) = {each / one}: it takes the room of a bit "
-        f"more than two key/value heads, and serves {HEADS}.",
+        key="mla/devices",
+        text=f"A layer of DeepSeek-V3 is split over {devices} devices by its heads: each computes "
+        f"{HEADS // devices} of the {HEADS} heads, for all tokens. A token's cache has {LATENT}. "
+        "How many of these values does one device keep?",
+        answer=each,
+        unit="values",
+        kind="count",
+        explanation=f"All {each}. Each head makes its keys and values from the whole latent, and "
+        "the rotated key belongs to all heads. Splitting by heads saves no cache here.",
         mistakes=(
-            Mistake(each / NOPE, "A key/value head has a key and a value: 2 × 128 numbers."),
-            Mistake(RANK / one, f"The rotated key of {ROPE} is missing."),
-            Mistake(RANK / NOPE, "The rotated key is missing, and a head has a key and a value."),
             Mistake(
-                HEADS,
-                "That many heads read it. The question is how many would take as much room.",
+                each // devices,
+                f"You split the cache by {devices}. Which part of the latent could a head do "
+                "without?",
             ),
-            Mistake(one / each, "The ratio is upside down."),
+            Mistake(
+                RANK // devices + ROPE,
+                "You split the latent. Every head makes its keys and values from all of it.",
+            ),
+            Mistake(
+                RANK + ROPE // devices,
+                "You split the rotated key. It's one key for all heads.",
+            ),
+            Mistake(RANK, f"That's the latent. The rotated key of {ROPE} is there too."),
+            Mistake(
+                HEADS // devices * (NOPE + ROPE + V_DIM),
+                "Those are the keys and values of the device's heads. They're made from the "
+                "latent, and not kept.",
+            ),
+            Mistake(
+                devices * each,
+                "That's what all devices keep together. How much is it for one?",
+            ),
         ),
     )
 
@@ -103,39 +118,39 @@ def _reduction() -> Question:
         key="mla/reduction",
         text=f"DeepSeek-67B has {DENSE.n_layers} layers with {DENSE.n_kv_heads} key/value heads "
         f"of {DENSE.head_dim}; DeepSeek-V2 has {V2.n_layers} layers with {LATENT}. Both caches "
-        "hold 2 bytes a number. By how many percent is a token's cache smaller?",
+        "hold 2 bytes per value. By how many percent is a token's cache smaller?",
         answer=less,
         unit="percent",
         kind="share",
         tolerance=0.005,
-        explanation=f"{old:,} bytes a token against {new:,}: {less:.1f} % less.",
+        explanation=f"{old:,} bytes per token against {new:,}: {less:.1f}% less.",
         mistakes=(
             Mistake(
                 100 * (1 - six_bits / old),
-                "That is the published figure. It compares 16 bits a number with 6: here both "
-                "have 16.",
+                "That's the published figure. It compares 16 bits per value with 6; here both have "
+                "16.",
             ),
             Mistake(
                 100 * (1 - new / mha),
-                f"That counts {DENSE.n_heads} heads. DeepSeek-67B groups its queries and keeps "
+                f"You counted {DENSE.n_heads} heads. DeepSeek-67B groups its queries and keeps "
                 f"{DENSE.n_kv_heads} key/value heads.",
             ),
             Mistake(
                 100 * (1 - rank_only / old),
-                f"The rotated key of {ROPE} is cached too.",
+                f"You left out the rotated key of {ROPE}, which is cached too.",
             ),
             Mistake(
                 100 * (1 - 2 * new / old),
-                "Either the latent is counted twice, though keys and values share it, or the "
-                "factor 2 of keys and values is missing in the older model.",
+                "Either you counted the latent twice, although keys and values share it, or you "
+                "left out the older model's factor 2 for keys and values.",
             ),
             Mistake(
                 100 * (1 - (new / V2.n_layers) / (old / DENSE.n_layers)),
-                "That compares one layer with one layer. The models have different numbers of "
+                "You compared one layer with one layer. The models have different numbers of "
                 "layers, and a token leaves something in each.",
             ),
-            Mistake(100 * new / old, "That is what is left, in percent of the older cache."),
-            Mistake(old / new, "That is how many times smaller it is, not by how many percent."),
+            Mistake(100 * new / old, "That's what's left, in percent of the older cache."),
+            Mistake(old / new, "That's how many times smaller it is, not by how many percent."),
         ),
     )
 
@@ -144,31 +159,31 @@ def _scale() -> Question:
     right = sqrt(NOPE + ROPE)
     return Question(
         key="mla/scale",
-        text=f"A head's query and key have {NOPE} + {ROPE} numbers. Absorbed, the query is taken "
-        f"to the latent and meets it there: {RANK} + {ROPE} numbers. By what are the scores "
-        "divided in the absorbed form, leaving YaRN aside?",
+        text=f"In DeepSeek-V3, a head's query and key have {NOPE} + {ROPE} dimensions. Absorbed, "
+        f"the query meets the latents themselves, in {RANK} + {ROPE} dimensions. By what do you "
+        "divide the scores in the absorbed form (YaRN aside)?",
         answer=right,
         unit="as divisor",
         kind="formula",
         tolerance=0.005,
-        explanation=f"√({NOPE} + {ROPE}) = √{NOPE + ROPE} = {right:.2f}, in both forms: the score "
-        "is the same number, computed by another route.",
+        explanation=f"√({NOPE} + {ROPE}) = √{NOPE + ROPE} = {right:.2f}, in both forms. The score "
+        "is the same number, computed in another order.",
         mistakes=(
             Mistake(
                 isqrt(RANK + ROPE),
-                f"That is √({RANK} + {ROPE}), the size of what is multiplied. The score is the "
-                "same number as before, so its scale is the same too.",
+                f"You took √({RANK} + {ROPE}), the size of the vectors you multiply. The score is "
+                "the same number as before, so its scale is the same too.",
             ),
-            Mistake(sqrt(RANK), f"That is √{RANK}. The latent's size does not enter."),
+            Mistake(sqrt(RANK), f"You took √{RANK}. The latent's size doesn't enter."),
             Mistake(
                 sqrt(NOPE),
-                f"That is √{NOPE}: the rotated part of {ROPE} adds its terms to the same score.",
+                f"You took √{NOPE}, but the RoPE part of {ROPE} adds its terms to the same score.",
             ),
-            Mistake(NOPE + ROPE, "It is the square root of that."),
-            Mistake(1 / right, "That is the factor. Dividing takes its inverse."),
+            Mistake(NOPE + ROPE, "Take its square root."),
+            Mistake(1 / right, "That's the factor you multiply by. You divide by its inverse."),
             Mistake(
                 sqrt(V3.d_model),
-                "That is the root of the model's width, which never enters.",
+                "That's the root of the model's width, which never enters.",
             ),
         ),
     )
@@ -181,43 +196,42 @@ def _crossover() -> Question:
     assert fewest is not None
     return Question(
         key="mla/crossover",
-        text=f"A long text of {context:,} tokens stands in the cache, new tokens included. From "
-        "how many new tokens in one pass on has the expanded form no more FLOPs than the "
-        f"absorbed? Per head: making keys and values of a latent takes {RANK} × ({NOPE} + "
-        f"{V_DIM}) multiplications; a pair costs {NOPE} + {V_DIM} expanded and 2 × {RANK} "
-        "absorbed, the rotated part aside.",
+        text=f"The cache holds {context:,} tokens, including the new ones. How many new tokens "
+        "does one forward pass need before the expanded form takes no more FLOPs than the absorbed "
+        f"one? Per head, making a key and a value from a latent takes {RANK} × ({NOPE} + {V_DIM}) "
+        f"multiplications; a pair costs {NOPE} + {V_DIM} expanded and 2 × {RANK} absorbed, RoPE "
+        "part aside.",
         answer=fewest,
         unit="new tokens",
         kind="crossover",
         explanation=f"Expanding costs {made:,} more for each old token, once; absorbing costs "
-        f"{wider} more for each pair. {made:,} / {wider} = {made / wider:.1f}: from {fewest} new "
-        "tokens on, a token in the cache is met often enough to pay for its expansion.",
+        f"{wider} more for each pair. {made:,} / {wider} = {made / wider:.1f}, so from {fewest} "
+        "new tokens, each cached token is used often enough to pay for its expansion.",
         mistakes=(
             Mistake(
                 fewest - 1,
-                f"Round up: {fewest - 1} × {wider} is still below {made:,}, so the absorbed form "
-                "has fewer.",
+                f"Round up. {fewest - 1} × {wider} is still below {made:,}, so the absorbed form "
+                "takes fewer.",
             ),
-            Mistake(made / wider, "That is the right ratio. Tokens come whole: round up."),
+            Mistake(made / wider, "That's the right ratio, but tokens come whole: round up."),
             Mistake(
                 made / (2 * RANK),
-                f"The expanded form has pairs to multiply as well: a pair costs only {wider} more "
-                "in the absorbed form.",
+                f"The expanded form multiplies pairs too. A pair only costs {wider} more in the "
+                "absorbed form.",
             ),
             Mistake(
                 RANK * NOPE / (RANK - NOPE) + RANK * V_DIM / (RANK - V_DIM),
-                "Keys and values are expanded together and paid together: add both savings "
-                "before dividing.",
+                "Keys and values are expanded together. Add both savings before you divide.",
             ),
             Mistake(
                 RANK,
-                "Not the rank itself: compare what an expansion costs with what a pair saves.",
+                "That's the rank itself. Compare the cost of an expansion with what a pair saves.",
             ),
-            Mistake(1, "With one new token absorbing is far cheaper: nothing old is expanded."),
+            Mistake(1, "With one new token, absorbing is far cheaper. It expands nothing old."),
             Mistake(
                 context,
-                "A whole prompt expands, but a part of it already pays: each old token is "
-                "expanded once and met by all new ones.",
+                "A whole prompt expands, but fewer tokens already pay: each old token is expanded "
+                "once and used by all new ones.",
             ),
         ),
     )
@@ -228,9 +242,9 @@ def _merged() -> Question:
     two, one = rank_q * NOPE + NOPE * RANK, rank_q * RANK
     return Question(
         key="mla/merged",
-        text=f"One head: W_UQ takes {rank_q} numbers to {NOPE}, W_UK takes {NOPE} to {RANK}. "
-        f"Multiplied together beforehand they are one matrix, {rank_q} to {RANK}. How many times "
-        "as many weights does it have as the two?",
+        text=f"One head: W_UQ takes {rank_q} values to {NOPE}, W_UK takes {NOPE} to {RANK}. "
+        f"Multiplied beforehand, they're one matrix, {rank_q} to {RANK}. How many times as many "
+        "weights does it have as the two together?",
         answer=one / two,
         unit="times",
         kind="ratio",
@@ -238,26 +252,26 @@ def _merged() -> Question:
         explanation=f"{rank_q} × {RANK} = {one:,} instead of {rank_q} × {NOPE} + {NOPE} × {RANK} "
         f"= {two:,}. The product still has rank {NOPE}, but no longer the shape that shows it.",
         mistakes=(
-            Mistake(two / one, "The ratio is upside down: the merged matrix is the larger."),
+            Mistake(two / one, "Your ratio is upside down: the merged matrix is the larger one."),
             Mistake(
                 one / (rank_q * NOPE),
-                "The second matrix counts too: both are there before they are merged.",
+                "You left out W_UK. Both matrices are there before merging.",
             ),
             Mistake(
                 one / (NOPE * RANK),
-                "That leaves out W_UQ. Both matrices are there before they are merged.",
+                "You left out W_UQ. Both matrices are there before merging.",
             ),
             Mistake(
                 (V3.d_model * RANK) / (V3.d_model * NOPE + NOPE * RANK),
-                f"That starts at `d_model`. The queries come from their own latent, of {rank_q}.",
+                f"You started at `d_model`. The queries come from their own latent, of {rank_q}.",
             ),
             Mistake(
                 1,
-                "As if merging were free: two thin matrices have fewer weights than the wide "
-                "one that is their product.",
+                "That would make merging free. Two thin matrices have fewer weights than the wide "
+                "one that's their product.",
             ),
         ),
     )
 
 
-ALL = (_numbers(), _groups(), _reduction(), _scale(), _crossover(), _merged())
+ALL = (_numbers(), _devices(), _reduction(), _scale(), _crossover(), _merged())

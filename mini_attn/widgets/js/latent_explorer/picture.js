@@ -8,7 +8,7 @@ const WIDE = 620; // below this the two parts of a score stand in the words only
 const ROW = 32;
 const TALL = 25;
 
-// Where the columns stand: rotated keys and latents (cached), keys and values (made), the weight.
+// Where the columns are: rotated keys (k_pe) and latents (cached), keys and values (made), the weight.
 function layout(width, count) {
   const wide = width >= WIDE;
   const [label, gap, aisle, weight, parts] = wide ? [92, 12, 40, 60, 140] : [46, 6, 20, 38, 0];
@@ -52,10 +52,10 @@ function headings(result, at) {
   const made = result.form === "expanded" ? (at.wide ? `made for head ${result.head}` : "made now") : "not made";
   const parts = at.wide ? name("content", "content", 70) + name("position", "position", 70) : "";
   return over(at.x.r, at.x.c + 4 * at.bar, at.wide ? "in the cache" : "cached", "latent-cached") + over(at.x.k, end, made, "latent-made")
-    + name("r", at.wide ? "rotated" : "RoPE") + name("c", "latent") + name("k", "key") + name("v", "value") + parts + name("w", "weight", at.weight);
+    + name("r", at.wide ? "k_pe" : "RoPE") + name("c", "latent") + name("k", "key") + name("v", "value") + parts + name("w", "weight", at.weight);
 }
 
-// The query stands above what it meets: always above the rotated keys, and above the keys or,
+// The query is above what it meets: always above the rotated keys, and above the keys or,
 // absorbed, above the latents.
 function queryRow(result, at) {
   const { form, q, q_rope: qRope, q_latent: qLatent, extent } = result;
@@ -66,9 +66,9 @@ function queryRow(result, at) {
   const rule = `(content + position) / √${Math.round(result.scale ** -2)},`;
   const how = at.wide ? text(at.x.content + 4, y + 8, rule, "latent-small") + text(at.x.content + 4, y + 23, "then softmax over the tokens", "latent-small") : "";
   return text(0, middle + 4.5, "query", "latent-strong") + goes + how
-    + vector(at, "r", y, qRope, extent.qr, "query", "qr", "query, part for the position")
+    + vector(at, "r", y, qRope, extent.qr, "query", "qr", "query, RoPE part")
     + vector(at, "c", y, absorbed ? qLatent : null, extent.qa, absorbed ? "query" : "none", "qa", "query taken to the latent")
-    + vector(at, "k", y, q, extent.qn, absorbed ? "before" : "query", "qn", "query, part without position");
+    + vector(at, "k", y, q, extent.qn, absorbed ? "before" : "query", "qn", "query, NoPE part");
 }
 
 // Below: values mixed, or latents mixed and then read out.
@@ -112,7 +112,7 @@ function tokenRow(result, j, at) {
 
 // Samples of the frames with their words.
 function legend(y, at) {
-  const entries = [["kept", "read from the cache"], ["new", "computed now, then kept"], ["made", "made now, not kept"], ["none", "not made"]];
+  const entries = [["kept", "read from the cache"], ["new", "computed now, then cached"], ["made", "made now, not cached"], ["none", "not made"]];
   const key = inLines(entries, y, { width: at.width, lead: 32, gap: 14, line: 22, letter: 6.3 }, (kind, words, x, line) =>
     box(x + 1, line, 22, 14, `latent-box-${kind}`) + text(x + 30, line + 11.5, words, "latent-quiet"));
   return { inside: key.inside, bottom: key.bottom + 22 };
@@ -135,13 +135,13 @@ function compare(result, key, title, x, y, width, live) {
 
 function counts(result, y, at) {
   const half = (at.width - 30) / 2;
-  const numbers = compare(result, "made", "Numbers made in this step, all heads", 0, y, at.wide ? half : at.width, at.live);
+  const numbers = compare(result, "made", "Values made in this step, all heads", 0, y, at.wide ? half : at.width, at.live);
   const flops = compare(result, "flops", "FLOPs of this step, all heads", at.wide ? half + 30 : 0, at.wide ? y : y + 92, at.wide ? half : at.width, at.live);
   return { inside: numbers + flops, bottom: y + (at.wide ? 72 : 164) };
 }
 
 function sentences({ there, rank, rope, cache_numbers: kept, difference }, y, at) {
-  const cache = `In the cache: ${there} × (${rope} + ${rank}) = ${whole(kept)} numbers, for all four heads`;
+  const cache = `In the cache: ${there} × (${rope} + ${rank}) = ${whole(kept)} values, for all four heads`;
   const size = difference === 0 ? "0" : difference.toExponential(0);
   return at.wide ? text(0, y, cache, "latent-strong") + text(0, y + 22, `✓ Weights and output, expanded and absorbed: largest difference ${size} (both were computed)`, "latent-same")
     : text(0, y, cache.replace(", for all four heads", ""), "latent-strong") + text(0, y + 22, "✓ Same weights and output in both forms", "latent-same");
