@@ -17,7 +17,9 @@ the same shape, says how many tokens a layer keeps at most, or 0 where it keeps 
 bytes of the caches of all layers and sequences, as integers in an array of the same shape.
 """
 STARTER = '''
-def cache_table(numbers, windows, n_layers, context, batch, dtype_bytes):
+def cache_table(
+    numbers, windows, n_layers, context, batch, dtype_bytes
+):
     """Bytes of each layout's cache."""
     raise NotImplementedError
 '''

@@ -20,7 +20,7 @@ be in the thousands. Where a query has no key, `lse` is −inf and `out` is 0.
 """
 STARTER = '''
 def late_sink(out, lse, sink):
-    """The weight of each head's sink, and the output with it: (share, new_out)."""
+    """Weight of each head's sink, and the output: (share, new_out)."""
     raise NotImplementedError
 '''
 

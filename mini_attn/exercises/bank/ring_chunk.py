@@ -23,16 +23,19 @@ STARTER = '''
 def chunk_attention(q, k, v, k_ring, v_ring, ring_positions, start):
     """Windowed attention of a chunk after what the ring holds."""
     window = len(k_ring)
-    k_ring, v_ring, at = k_ring.copy(), v_ring.copy(), ring_positions.copy()
+    k_ring, v_ring = k_ring.copy(), v_ring.copy()
+    at = ring_positions.copy()
     for i in range(len(q)):
         slot = (start + i) % window
         k_ring[slot], v_ring[slot], at[slot] = k[i], v[i], start + i
 
-    distance = (start + np.arange(len(q)))[:, None] - at  # (new, window)
+    here = start + np.arange(len(q))
+    distance = here[:, None] - at  # (new, window)
     seen = (at >= 0) & (distance >= 0) & (distance < window)
     scores = np.where(seen, q @ k_ring.T / np.sqrt(q.shape[1]), -1e30)
     weights = np.exp(scores - scores.max(1, keepdims=True)) * seen
-    return weights @ v_ring / np.maximum(weights.sum(axis=1), 1e-30)[:, None]
+    total = np.maximum(weights.sum(axis=1), 1e-30)
+    return weights @ v_ring / total[:, None]
 '''
 
 Array = np.ndarray

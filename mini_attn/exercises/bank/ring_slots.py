@@ -13,7 +13,7 @@ reached. `n_tokens` can be 0, and it can be so large that a loop over all tokens
 """
 STARTER = '''
 def ring_slots(n_tokens, window):
-    """Position of the token in each slot (window,), -1 where none is."""
+    """Position of the token in each slot (window,), -1 for none."""
     raise NotImplementedError
 '''
 

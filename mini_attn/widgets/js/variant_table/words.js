@@ -4,7 +4,7 @@ import { duration, scaled } from "../core/units.js";
 
 export const METRICS = [
   { key: "cache", title: "Cache", more: "all sequences" },
-  { key: "flops", title: "FLOPs", more: "attention, per sequence" },
+  { key: "flops", title: "Attention FLOPs", more: "per sequence" },
   { key: "step", title: "Shortest step", more: "bound, all sequences" },
   { key: "fit", title: "Sequences that fit", more: "next to the weights" },
 ];
