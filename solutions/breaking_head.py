@@ -55,18 +55,23 @@ def _half_a_row(maps):
     return np.array(np.unravel_index(stripe.mean(axis=-1).argmax(), maps.shape[:2]))
 
 
+def _layer_0(maps):
+    return np.array([0, np.diagonal(maps[0], -1, axis1=-2, axis2=-1).mean(axis=-1).argmax()])
+
+
 def _always(maps):
     return np.array([len(maps) - 1, 0])
 
 
 WRONG = [
-    ("the clearest copier", _best(_stripe), "by hand", "looks behind the copies"),
+    ("the clearest copier", _best(_stripe), "by hand", "just after the copies"),
     ("any layer", _best(lambda h: np.diagonal(h, -1).mean()), "property", "last layer"),
-    ("the last layer", _last_layer, "by hand", "stands in the last layer"),
+    ("layer 0 only", _layer_0, "edges", "only looked in layer 0"),
+    ("the last layer", _last_layer, "by hand", "in the last layer"),
     ("itself", _best(lambda h: np.diagonal(h).mean()), "by hand", "its own word"),
-    ("one-based", _one_based, "by hand", "counted from 0"),
-    ("head first", _head_first, "by hand", "Layer first"),
-    ("no such head", _nowhere, "by hand", "There is no head 9"),
+    ("one-based", _one_based, "by hand", "counted from 1"),
+    ("head first", _head_first, "by hand", "layer first"),
+    ("no such head", _nowhere, "by hand", "There's no head 9"),
     ("floats", _floats, "dtype", "whole numbers"),
     ("the sharpest", _sharpest, "by hand", "sharpest head"),
     ("half a row back", _half_a_row, "by hand", "half of the row"),

@@ -69,7 +69,7 @@ WRONG = [
     ("the other side", _stripe(lambda n: -n - 1), "by hand", "other side of the copy"),
     ("half repaired", _stripe(lambda n: 1 - n), "by hand", "begins too early"),
     ("nearly repaired", _stripe(lambda n: 1 - n, 1), "by hand", "begins too early"),
-    ("one row too few", _stripe(lambda n: 1 - n, 3), "by hand", "One row too few"),
+    ("one row too few", _stripe(lambda n: 1 - n, 3), "by hand", "one row too few"),
     ("the future", _stripe(lambda n: n - 1), "by hand", "above the diagonal"),
     ("a sum", _sum, "by hand", "sum along the stripe"),
     ("one number for all", _all_heads, "shape", "should have shape"),

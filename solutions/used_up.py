@@ -1,21 +1,21 @@
 """A stream is a sum."""
 
 MODEL = """
-A layer does not replace its input. It reads the stream, computes something, and adds it. The input
-of layer 2 is therefore the embedding plus what the attention and the MLP of layer 0 wrote plus what
-those of layer 1 wrote. A head of layer 2 can read the part that layer 0 wrote, without layer 1
-having passed it on, and the product with the vocabulary reads the whole sum. An addend stays in it
-unless a later layer writes its negative.
+A layer doesn't replace its input. It reads the stream, computes something, and adds it. So the
+input of layer 2 is the embedding, plus what the attention and the MLP of layer 0 wrote, plus what
+those of layer 1 wrote. A head of layer 2 can read the part that layer 0 wrote even if layer 1 did
+nothing with it, and the unembedding reads the whole sum. An addend stays in it unless a later layer
+writes its negative.
 
-"More abstract" may well describe what late layers add. It does not describe a handing on.
+"More abstract" may well describe what late layers add. But they don't pass everything on.
 
-Experiment: switch off what layer 1 writes, by adding zeros in its place, and measure the loss. If
-each layer lives on what the one before has made, layer 2 gets nothing that it understands, and the
-model should fall to guessing. If the stream is a sum, layer 2 still reads the embedding and layer
-0, and the model should get worse by what layer 1 contributed: often a little, and much only for the
-task that rests on it. A second test costs nothing: as the stream is a sum, the score of a word
-splits into one part for each addend, and under the first view the parts of the embedding and of
-layer 0 should be 0.
+Experiment: ablate what layer 1 writes, by adding zeros in its place, and measure the loss. If each
+layer only works with what the one before has made, layer 2 gets nothing that it understands, and
+the model should fall to guessing. If the stream is a sum, layer 2 still reads the embedding and
+layer 0, and the model should get worse by what layer 1 contributed: often a little, and much only
+for the task that rests on it. A second test costs nothing. Because the stream is a sum, the logit
+of a word splits into one part for each addend, and under the first view the parts of the embedding
+and of layer 0 should be 0.
 """
 
 SAMPLES = [

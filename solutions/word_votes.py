@@ -38,6 +38,11 @@ def _no_gain(parts, gain, table, said, other):
     return parts / _rms(parts.sum(axis=0)) @ (table[said] - table[other])
 
 
+def _epsilon(parts, gain, table, said, other):
+    divisor = np.sqrt((parts.sum(axis=0) ** 2).mean() + 1e-5)
+    return parts / divisor * gain @ (table[said] - table[other])
+
+
 def _neither(parts, gain, table, said, other):
     return parts @ (table[said] - table[other])
 
@@ -145,18 +150,19 @@ WRONG = [
         "by hand",
         "that of the whole stream",
     ),
-    ("no norm", _no_norm, "by hand", "The norm is missing"),
-    ("no gain", _no_gain, "by hand", "The gain of the norm is missing"),
-    ("neither", _neither, "by hand", "both missing"),
+    ("no norm", _no_norm, "by hand", "left out the norm"),
+    ("no gain", _no_gain, "by hand", "left out the gain"),
+    ("an epsilon", _epsilon, "edges", "an ε inside"),
+    ("neither", _neither, "by hand", "both the norm"),
     ("a norm for each, no gain", _own_norm_no_gain, "by hand", "Two things"),
-    ("swapped", _swapped, "by hand", "The sign"),
+    ("swapped", _swapped, "by hand", "the sign"),
     ("one logit", _one_logit, "by hand", "prefers neither"),
     ("steps of the lens", _lens, "by hand", "divides anew"),
     ("the lens", _so_far, "by hand", "all parts before it included"),
     ("added up", _added_up, "by hand", "from part to part"),
-    ("left out in turn", _left_out, "by hand", "leaves each part out"),
+    ("left out in turn", _left_out, "by hand", "leave each part out"),
     ("shares", _shares, "by hand", "shares of the difference"),
-    ("evenly", _evenly, "by hand", "of its own"),
+    ("evenly", _evenly, "by hand", "on its own"),
     ("by its length", _length, "by hand", "*mean* square"),
     ("no root", _no_root, "by hand", "takes the root"),
     ("gain first", _gain_first, "by hand", "after the division"),

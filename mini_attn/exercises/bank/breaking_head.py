@@ -10,13 +10,13 @@ from mini_attn.exercises.trained import block_row, maps_of
 TEXT = """
 You get the maps of a small decoder that copies well, but not the decoder: `maps`
 (n_layers, n_heads, seq, seq) are the weights of all its heads for one row that repeats a block.
-The heads of a layer may stand in any order, and more than one head may look at the same place.
-Predict which single head, switched off, hurts the copying most. Return its layer and its number,
-counted from 0, as an integer array (2,). The answer was found by switching off each head.
+The heads of a layer may be in any order, and more than one head may look at the same place. Predict
+which single head hurts the copying most when it's ablated. Return its layer and its number, counted
+from 0, as an integer array (2,). We found the answer by ablating each head.
 """
 STARTER = '''
 def breaking_head(maps):
-    """Layer and number of the head that copying cannot do without."""
+    """Layer and number of the head that copying rests on."""
     raise NotImplementedError
 '''
 
@@ -43,25 +43,31 @@ def _behind(head: np.ndarray) -> float:
     return max(float(np.diagonal(head, -back).sum()) for back in range(2, seq - 2)) / seq
 
 
-def _toy(order: list[int]) -> np.ndarray:
-    """Two layers of three heads, each doing one thing: back one, itself, behind the copy."""
+def _toy(order: list[int], *, idle: bool = False) -> np.ndarray:
+    """Layers of three heads, each doing one thing: back one, itself, behind the copy."""
     seq = 9
     before, itself = np.eye(seq, k=-1), np.eye(seq)
     before[0, 0] = 1.0
     evenly = np.tril(np.ones((seq, seq))) / np.arange(1, seq + 1)[:, None]
     copy = evenly.copy()
     copy[5:] = np.eye(seq, k=-3)[5:]
-    return np.stack([np.stack([before, itself, evenly])[order], np.stack([copy, copy, evenly])])
+    below = [np.stack([evenly, itself, itself])] * idle
+    return np.stack(
+        [*below, np.stack([before, itself, evenly])[order], np.stack([copy, copy, evenly])]
+    )
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: one thing a head. The property: a decoy in the last layer."""
+    """By hand: one thing a head. The property: a decoy in the last layer. Edges: three layers."""
     late = [maps_of(block_row(rng, period, 3)) for period in (8, 11, 14)]
     return {
         "by hand": [{"maps": _toy([1, 2, 0])}, {"maps": _toy([2, 0, 1])}],
         "random": [{"maps": _shuffled(rng, maps)} for maps in late],
         "property": [{"maps": _with_decoy(rng, maps)} for maps in late[:2]],
-        "edges": [{"maps": _shuffled(rng, maps_of(block_row(rng, 8, 2), frame=-4))}],
+        "edges": [
+            {"maps": _shuffled(rng, maps_of(block_row(rng, 8, 2), frame=-4))},
+            {"maps": _toy([1, 2, 0], idle=True)},
+        ],
     }
 
 
@@ -91,33 +97,35 @@ def slips(inputs: Inputs) -> Slips:
     copying = np.array([[_behind(one) for one in heads] for heads in maps])
     last = len(maps) - 1
     decoy = (
-        "That head looks at the word before, but it stands in the last layer. Who could still "
+        "Your head looks at the word before, but it's in the last layer. Which head could still "
         "read what it writes?"
     )
     return [
         (_place(copying),
-         "That head looks behind the copies. Look at the others of its layer: is it the only one, "
-         "and whose work do all of them rest on?"),
+         "Your head looks just after the copies. Is it the only one in its layer, and which head's "
+         "work do all of them rest on?"),
+        ([0, int(_before(maps)[0].argmax())],
+         "You only looked in layer 0. Any layer but the last can write for a later one."),
         ([last, int(_before(maps)[-1].argmax())], decoy),
         (_place(_before(maps)), decoy),
-        ([head, layer], "Layer first, then the head's number."),
-        ([layer + 1, head + 1], "Both are counted from 0."),
+        ([head, layer], "Give the layer first, then the head's number."),
+        ([layer + 1, head + 1], "You counted from 1. Count both from 0."),
         (_place(np.diagonal(maps, 0, axis1=-2, axis2=-1).mean(axis=-1)),
-         "That head looks at its own word, which its vector holds already."),
+         "Your head looks at its own word, which its vector already holds."),
         (_place(maps[..., 1:, 0].mean(axis=-1)),
-         "That head looks at the first token, which tells it little about what to copy."),
-        (_place(_before(maps))[::-1], "Layer first, then the head's number."),
-        ([n + 1 for n in _place(_before(maps))], "Both are counted from 0."),
-        ([last, 0], "The same head is named whatever the maps show."),
-        ([0, 0], "The same head is named whatever the maps show."),
+         "Your head looks at the first token, which tells it little about what to copy."),
+        (_place(_before(maps))[::-1], "Give the layer first, then the head's number."),
+        ([n + 1 for n in _place(_before(maps))], "You counted from 1. Count both from 0."),
+        ([last, 0], "You name the same head whatever the maps show."),
+        ([0, 0], "You name the same head whatever the maps show."),
         (_place(maps.max(axis=-1).mean(axis=-1)),
-         "That is the sharpest head. Sharp does not mean needed: what does it look at, and does "
+         "You picked the sharpest head. Sharp doesn't mean needed. What does it look at, and does "
          "another head do the same?"),
         (_place(-copying),
-         "That is the head that copies least. Nothing is lost without it: which one is needed?"),
+         "You picked the head that copies least, and the model loses nothing without it."),
         (_place(_stripe(maps, (maps.shape[-1] - 1) // 2)),
-         "That takes the block for half of the row. The row may repeat it more often: read the "
-         "distance off the maps."),
+         "You assume that the block is half of the row. The row may repeat it more often, so read "
+         "the distance off the maps."),
     ]  # fmt: skip
 
 
@@ -131,10 +139,10 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     n_layers, n_heads = inputs["maps"].shape[:2]
     layer, head = outputs["head"].tolist()
     if not (0 <= layer < n_layers and 0 <= head < n_heads):
-        return f"There is no head {head} in layer {layer}: {n_layers} layers of {n_heads} heads."
+        return f"There's no head {head} in layer {layer}: {n_layers} layers of {n_heads} heads."
     return (
-        f"Without head {head} of layer {layer} the model goes on copying. Follow one copied "
-        "word back: which two looks does it take?"
+        f"Without head {head} of layer {layer} the model keeps copying. Follow one copied word "
+        "back. Which two looks does it take?"
     )
 
 
@@ -154,8 +162,8 @@ EXERCISE = Exercise(
     hints=(
         "Induction takes two looks, one after the other, in two layers. Which of the two is done "
         "by several heads, and which by one?",
-        "The first look must be over before the second begins, so the last layer is out of the "
-        "question. Score the heads below it by how much weight lies on the word before.",
+        "The first look must be done before the second begins, so it can't be in the last layer. "
+        "Score the heads below it by how much weight they put on the word before.",
     ),
     common_errors=(
         "Taking the head whose map shows the copying most clearly: others do the same.",

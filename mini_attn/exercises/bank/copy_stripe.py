@@ -10,14 +10,14 @@ from mini_attn.exercises.trained import block_row, maps_of
 TEXT = """
 A row is `<s>`, then `period` different words, then the same words in the same order again.
 `weights` (n_heads, seq, seq) are the weights of a layer's heads for this row. For each head the
-function should give the mean weight that the words of the second copy, all of them, put on what
-came right after the same word in the first copy; for the last word that is where the second copy
-begins. Given the maps of a model that copies almost without error, it says that no head does so.
-Repair it. Return (n_heads,).
+function should return the mean weight that all words of the second copy put on what came right
+after the same word in the first copy. (For the last word, that's where the second copy begins.)
+Given the maps of a model that copies almost without error, it says that no head copies. Fix it.
+Return (n_heads,).
 """
 STARTER = '''
 def copy_stripe(weights, period):
-    """Mean weight of the second copy on what followed the same word in the first."""
+    """Mean weight of the second copy on what followed the first."""
     stripe = np.diagonal(weights, -period, axis1=-2, axis2=-1)
     return stripe.mean(axis=-1)
 '''
@@ -67,42 +67,44 @@ def _stripe(weights: np.ndarray, back: int, skip: int = 0) -> np.ndarray:
 def slips(inputs: Inputs) -> Slips:
     """Return what the means would be with one idea missing."""
     weights, n = inputs["weights"], inputs["period"]
-    copies = "Read off one row of a map: which word stands there, and which one do you want?"
+    copies = "Read one row of a map: which word is there, and which one do you want?"
     early = (
-        "The stripe is the right one, but it begins too early: its first entries belong to words "
-        "that have no earlier copy. Which row is the first of the second copy?"
+        "You have the right stripe, but it begins too early. Its first entries belong to words "
+        "without an earlier copy. Which row is the first of the second copy?"
     )
     before = (
-        "That is the weight on the word before. A head that copies looks at what followed the same "
-        "word in the first copy."
+        "You measure the weight on the word before. A head that copies looks at what followed the "
+        "same word in the first copy."
     )
     stripe, rows = right(inputs), np.arange(n + 1, 2 * n + 1)
     hits = weights[:, rows].argmax(axis=-1) == rows - n + 1
     return [
-        (_stripe(weights, n), f"As given, it measures the weight on something else. {copies}"),
+        (_stripe(weights, n), "As given, the function measures the weight on something else. "
+                              f"{copies}"),
         (_stripe(weights, n, 1),
-         "The weight on something else is measured: on the word itself in the first copy, not on "
+         "You measure the weight on something else: on the word itself in the first copy, not on "
          "the word that followed it."),
-        (_stripe(weights, n + 1), f"That is on the other side of the copy. {copies}"),
+        (_stripe(weights, n + 1), f"You went to the other side of the copy. {copies}"),
         (_stripe(weights, n - 1), early),
         (_stripe(weights, n - 1, 1), early),
         (_stripe(weights, n - 1, 3),
-         "One row too few: the first word of the second copy has an earlier copy too."),
+         "You have one row too few. The first word of the second copy has an earlier copy, too."),
         (_stripe(weights, 1 - n),
-         "That stripe lies above the diagonal, in the future, where all weights are 0."),
+         "Your stripe is above the diagonal, in the future, where all weights are 0."),
         (_along(weights, n - 1).sum(axis=-1),
-         "Two things. The mean is asked for, not the sum. And: the stripe begins too early."),
+         "Two things. Take the mean, not the sum. And: the stripe begins too early."),
         (_stripe(weights[:, :-1], n - 1, 2) if n > 1 else 0 * stripe,
-         "The last word of the second copy is left out. In the first, a word followed it too."),
-        (stripe * n, "That is a sum along the stripe; the mean is asked for."),
-        (np.full(len(weights), stripe.mean()), "All heads get one mean. Each head has its own."),
+         "You left out the last word of the second copy. In the first, a word followed it, too."),
+        (stripe * n, "That's the sum along the stripe. Take the mean."),
+        (np.full(len(weights), stripe.mean()), "You give all heads one mean. Each head has its "
+                                               "own."),
         (_along(weights, n - 1)[:, 2:].max(axis=-1, initial=0.0),
-         "That is the largest weight along the stripe; the mean is asked for."),
+         "That's the largest weight along the stripe. Take the mean."),
         (hits.mean(axis=-1),
-         "That is how often the stripe holds the largest weight of its row. The mean of the "
-         "weights themselves is asked for."),
+         "You count how often the stripe holds the largest weight of its row. Average the weights "
+         "themselves."),
         (_stripe(weights, 1 - n, 2),
-         "That stripe lies above the diagonal, in the future, where all weights are 0."),
+         "Your stripe is above the diagonal, in the future, where all weights are 0."),
         (_stripe(weights, 1), before),
         (_stripe(weights, 1, n), before),
     ]  # fmt: skip
@@ -129,11 +131,11 @@ EXERCISE = Exercise(
     hints=(
         "Take a block of three words, A B C, and number the row <s> A B C A B C from 0. Which "
         "column does the second A want?",
-        "Write down the columns that two rows want: how far from the main diagonal do they lie? "
+        "Write down the columns that two rows want. How far from the main diagonal are they? "
         "Then count which entry of that diagonal belongs to the first word of the second copy.",
     ),
     common_errors=(
-        "Moving the stripe and leaving its beginning: words of the first copy join the mean.",
+        "Moving the stripe but not its beginning, so that words of the first copy join the mean.",
         "Forgetting that <s> moves everything by one.",
     ),
     cases=cases,

@@ -40,8 +40,8 @@ def _text(n: Numbers) -> str:
     return f"""
 With pencil and paper: after `<s>` a row holds a block of {n.period} different words out of
 {n.words}, any of them as likely as any other, {n.copies} times in all: {n.length} words. A model
-does nothing but induction: if the word it reads has been there before, it says with certainty what
-came after the latest copy; if not, it guesses, with the chance 1/{n.words} for each word. What is
+only does induction. If the word it reads has come up before, it says with certainty what
+came after the latest copy. If not, it guesses, with probability 1/{n.words} for each word. What's
 its mean loss in nats over the {n.length} words? Give at least three digits.
 """
 
@@ -52,31 +52,32 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     there = f"There are {n.copies}: {length} words."
     return {
         period * one / length: (
-            f"That is {period} guesses. Go through the row at the seam: what does the model read "
-            "when it has to predict the first word of the second copy?"
+            f"You counted {period} guesses. Go through the row at the seam. What does the model "
+            "read when it has to predict the first word of the second copy?"
         ),
         (period - 1) * one / length: (
-            "That is one guess too few in the first copy: the word after `<s>` is a guess as well."
+            "You're missing one guess in the first copy. The word after `<s>` is a guess, too."
         ),
         (period + 1) * one / (length + 1): (
-            f"The start token is given, and nobody predicts it: divide by the {length} words."
+            f"You counted `<s>` as a word. The start token is given, so divide by {length}."
         ),
         (period + n.copies - 1) * one / length: (
-            "Not every copy begins with a guess. At the second seam the block's last word has been "
-            "there before."
+            "You let every copy begin with a guess. At the second seam the block's last word has "
+            "come up before, so the model knows what followed it."
         ),
         (period + 1) * math.log(n.words + 1) / length: (
-            f"The start token is none of the words of a block: a guess has the chance 1/{n.words}."
+            f"You let the model guess `<s>`. It's in no block, so a guess has probability "
+            f"1/{n.words}."
         ),
         (period + 1) * math.log2(n.words) / length: (
-            "That is in bits. Nats take the natural logarithm."
+            "Your answer is in bits. For nats, take the natural logarithm."
         ),
         (period + 1) * math.log10(n.words) / length: (
-            "Nats take the natural logarithm, not that to base 10."
+            "You took the logarithm to base 10. Take the natural one."
         ),
-        (period + 1) * one: f"That is the sum; divide it by the {length} words.",
-        (period + 1) * one / (2 * period): f"That is the mean over two copies. {there}",
-        (period + 1) * one / period: f"That is the mean over one copy. {there}",
+        (period + 1) * one: f"That's the sum. Divide it by the {length} words.",
+        (period + 1) * one / (2 * period): f"You divided by two copies. {there}",
+        (period + 1) * one / period: f"You divided by one copy. {there}",
         **_guesses(n),
     }
 
@@ -86,15 +87,16 @@ def _guesses(n: Numbers) -> dict[float, str]:
     period, length, one = n.period, n.length, math.log(n.words)
     return {
         2 * period * one / length: (
-            "That lets the whole second copy be guessed. Only its first word is: from then on the "
-            "word that is read has been there before."
+            "You let the model guess the whole second copy. It guesses only the first word. After "
+            "that, the word it reads has come up before."
         ),
         (period + 1) * math.log(period) / length: (
-            f"A guess is among all {n.words} words: the model does not know which {period} the "
-            "block holds."
+            f"You let it guess among {period} words. A guess is among all {n.words}, because the "
+            "model doesn't know which ones the block holds."
         ),
-        one: "That is the loss of one guess. Most words of the row are no guesses.",
-        one / length: "That is a single guess. Count how many words have to be guessed.",
+        one: "That's the loss of one guess. Most words of the row aren't guesses.",
+        one
+        / length: "You counted a single guess. Count all the words that the model has to guess.",
     }
 
 
@@ -109,8 +111,8 @@ def _number(n: Numbers) -> NumberQuestion:
         otherwise=(
             Remark("Guesses cost something, so the mean is above 0.", high=0),
             Remark(
-                f"{n.period + 1} guesses are right. One among {n.words} words costs ln {n.words}: "
-                f"{one:.4f}.",
+                f"You have the right number of guesses, {n.period + 1}. A guess among {n.words} "
+                f"words costs ln {n.words} = {one:.4f}.",
                 low=(n.period + 0.5) * one / n.length,
                 high=(n.period + 1.5) * one / n.length,
             ),
@@ -139,14 +141,14 @@ def made(**numbers: Any) -> Exercise:
         text=_text(n),
         number=_number(n),
         hints=(
-            "A guess among V equally likely words costs ln V, a certainty costs nothing. "
+            "A guess among V equally likely words costs ln V, and a certainty costs nothing. "
             "So count the guesses.",
-            "Induction looks for the word that it has just read. Write the words as A B C "
+            "Induction looks for the word that the model has just read. Write the words as A B C "
             "… and mark each position at which the word just read is new, `<s>` included.",
         ),
         common_errors=(
-            "Taking the first copy for all that must be guessed: nothing has ever followed "
-            "the block's last word when the second copy begins.",
+            "Counting only the first copy as guesses. When the second copy begins, nothing has "
+            "followed the block's last word yet.",
             "Dividing by the words of one copy.",
         ),
         draw=partial(drawn, made, CHOICES),

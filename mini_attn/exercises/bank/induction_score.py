@@ -13,14 +13,14 @@ from mini_attn.exercises.trained import block_row, maps_of, story_row
 
 TEXT = """
 From a word, an induction head looks at whatever came right after earlier copies of that word.
-`ids` (seq,) are the numbers of the words of any text, and `weights` (n_heads, seq, seq) are the
-causal weights of a layer's heads for it. For each head, return the share of weight that a word
-puts on positions right after earlier copies of itself, averaged over those words that have an
-earlier copy; all zeros if no word has one. Return (n_heads,). Copies may be any distance apart.
+`ids` (seq,) are the ids of the words of any text, and `weights` (n_heads, seq, seq) are the causal
+weights of a layer's heads for it. For each head, take the total weight that a word puts on
+positions right after earlier copies of itself, and average it over the words that have an earlier
+copy. If no word has one, return zeros. Return (n_heads,). Copies may be any distance apart.
 """
 STARTER = '''
 def induction_score(weights, ids):
-    """Mean weight of each head on what followed earlier copies of the word that looks."""
+    """Each head's mean weight on what followed earlier copies."""
     raise NotImplementedError
 '''
 
@@ -103,34 +103,34 @@ def _score(inputs: Inputs, *, where: str = "right", rows: str = "copies") -> Arr
     return found * chosen.sum() if rows == "sum" else found
 
 
-ONE_COPY = ("is counted. A word may have several earlier copies, and a head may share its weight "
-            "among what followed them.")  # fmt: skip
+ONE_COPY = ("copy. A word may have several earlier copies, and a head may split its weight among "
+            "what followed them.")  # fmt: skip
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"where": "same"},
-     "That is the weight on the earlier copies themselves. An induction head looks one "
-     "position further on, at what followed them."),
+     "You took the weight on the earlier copies themselves. An induction head looks one "
+     "position later, at what followed them."),
     ({"where": "ahead"},
-     "That is the weight on the words before the copies. What is wanted came after them."),
+     "You took the weight on the words before the copies. Take the words after them."),
     ({"rows": "all"},
-     "The mean runs over all words. Those without an earlier copy cannot look behind one: "
-     "leave them out of the mean."),
+     "You averaged over all words. A word without an earlier copy can't look behind one, so "
+     "leave it out of the mean."),
     ({"rows": "later"},
-     "A word that comes again only later has no earlier copy yet; its row does not belong in "
-     "the mean."),
-    ({"where": "last"}, f"Only the latest copy {ONE_COPY}"),
-    ({"where": "first"}, f"Only the first copy {ONE_COPY}"),
+     "You included words that come again only later. They have no earlier copy yet, so leave "
+     "them out of the mean."),
+    ({"where": "last"}, f"You counted only the latest {ONE_COPY}"),
+    ({"where": "first"}, f"You counted only the first {ONE_COPY}"),
     ({"where": "strict"},
-     "If a word's copy stands right before it, what followed the copy is the word itself, and "
-     "its weight on itself counts."),
+     "You left out a word's weight on itself. If its copy comes right before it, the word itself "
+     "is what followed the copy, so its weight on itself counts."),
     ({"where": "spread"},
-     "The weight of a word is averaged over the places behind its copies. Its share is the sum "
-     "over them; only the words are averaged."),
-    ({"where": "further"}, "That is two positions behind each copy. What came right after it is "
-     "wanted."),
+     "You averaged a word's weight over the places behind its copies. Add it up there; only the "
+     "words are averaged."),
+    ({"where": "further"}, "You went two positions past each copy. Take the word right after "
+     "it."),
     ({"where": "exchanged"},
-     "Rows and columns are exchanged: weights[h, i, j] is what word i, which looks, gives to "
+     "You swapped rows and columns: weights[h, i, j] is what word i, which looks, gives to "
      "word j."),
-    ({"rows": "sum"}, "That is a sum over the words; the mean is asked for."),
+    ({"rows": "sum"}, "You summed over the words. Take their mean."),
 ]  # fmt: skip
 
 
@@ -145,20 +145,19 @@ def slips(inputs: Inputs) -> Slips:
     return [
         *with_pairs(partial(_score, inputs), MISTAKES),
         (one.sum(axis=(1, 2)) / max(1, behind.sum()),
-         "That is the mean over single cells. Add up the weight of a word over all its copies "
-         "first, then average over the words."),
+         "You averaged over single cells. First add up a word's weight over all its copies, then "
+         "average over the words."),
         (most,
-         "That takes the largest weight of each word. Its weight behind all its copies counts, so "
-         "add them up."),
+         "You took the largest weight of each word. Add up its weight behind all its copies."),
         (hits[:, rows].mean(axis=-1) if rows.any() else scores,
-         "That counts the words whose largest weight lies behind a copy. The score is the weight "
-         "itself, averaged."),
+         "You counted the words whose largest weight is behind a copy. The score averages the "
+         "weight itself."),
         (scores if rows.any() else np.full_like(scores, np.nan),
-         "No word of this text has an earlier copy, and the mean of nothing is not a number. The "
-         "scores are zeros then."),
+         "You take a mean of nothing: no word of this text has an earlier copy. Return zeros "
+         "then."),
         (_mean(weights, np.eye(seq, k=1 - half), np.arange(seq) >= max(half, 1)),
-         "Copies are taken to be half a text apart. They may be any distance apart: the ids say "
-         "where they are."),
+         "You assume that copies are half a text apart. They may be any distance apart, and the "
+         "ids tell you where they are."),
     ]  # fmt: skip
 
 
@@ -182,14 +181,14 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Write down, as a table of True and False, which position each word should look at. Two "
-        "numbers are compared in it: the word that looks, and the word before the position.",
+        "Make a table of True and False that says which positions each word should look at. It "
+        "compares two ids: that of the word that looks, and that of the word before the position.",
         "behind[i, j] is True where ids[j - 1] equals ids[i], with 1 <= j <= i. Multiply the "
         "weights by it, add up each row, and average the rows in which anything is True.",
     ),
     common_errors=(
-        "Comparing ids[j] with ids[i]: those are the copies, not what followed them.",
-        "Averaging over words that occur for the first time too.",
+        "Comparing ids[j] with ids[i]. Those are the copies, not what followed them.",
+        "Also averaging over words that occur for the first time.",
     ),
     cases=cases,
     expected=expected,

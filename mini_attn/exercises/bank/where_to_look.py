@@ -32,33 +32,34 @@ class Numbers(NamedTuple):
 def _text(n: Numbers) -> str:
     return f"""
 With pencil and paper: a row is `<s>`, then {n.period} different words, then the same {n.period}
-words in the same order again. Positions are counted from 0, so `<s>` has position 0. An induction
-head has learned to copy without error. The decoder now reads word number {n.place} of the second
-copy, counted from 1. At which position does the head look?
+words in the same order again. Positions start at 0, so `<s>` has position 0. An induction head
+has learned to copy without error. The decoder now reads word number {n.place} of the second copy,
+counted from 1. At which position does the head look?
 """
 
 
 def _mistakes(n: Numbers) -> dict[float, str]:
     return {
-        n.place: "That is the same word in the first copy. The head looks at the word that "
-        "followed it, as that is the one to say next.",
-        n.place - 1: "That is before the same word of the first copy. The head looks at the word "
+        n.place: "You found the same word in the first copy. The head looks at the word that "
+        "followed it, because that's the one to say next.",
+        n.place - 1: "You went to the word before the earlier copy. The head looks at the word "
         "after it.",
-        n.place + 2: "One too far: the word right after the earlier copy is meant, and `<s>` has "
-        "position 0.",
-        n.own: "There stands the word that looks. The head finds its earlier copy, and looks just "
-        "behind that.",
-        n.own - 1: "The word before is what a previous-token head looks at. An induction head "
-        "looks just behind an earlier copy of its own word.",
-        n.own + 1: "That word has not been read yet: it is the one to predict. The head finds it "
-        "in the first copy.",
-        n.period - 1: "So many positions back it looks. What is its position in the row?",
-        n.period: "So far apart are a word and its earlier copy. What is the position in the row?",
+        n.place + 2: "You went one too far. Take the word right after the earlier copy, and start "
+        "counting with `<s>` at 0.",
+        n.own: "That's the position of the word that looks. The head finds its earlier copy and "
+        "looks just after that.",
+        n.own - 1: "You took the word before, as a previous-token head does. An induction head "
+        "looks just after an earlier copy of its own word.",
+        n.own + 1: "The model hasn't read that word yet. It's the one to predict. The head finds "
+        "it in the first copy.",
+        n.period - 1: "That's how many positions back the head looks. Which position is that?",
+        n.period: "That's how far apart a word and its earlier copy are. Which position does the "
+        "head look at?",
     }
 
 
 def _number(n: Numbers) -> NumberQuestion:
-    far = f"The positions that can be looked at are the whole numbers from 0 to {n.own}."
+    far = f"The head can only look at positions 0 to {n.own}, which are whole numbers."
     return NumberQuestion(
         answer=n.right,
         unit="(position)",
@@ -68,8 +69,8 @@ def _number(n: Numbers) -> NumberQuestion:
             Remark(far, low=above(n.own)),
             Remark(far, fractional=True),
             Remark(
-                "It is not {value:,.6g}. Write the row down with its positions. Find the word that "
-                "is read, then its earlier copy, then what came right after that."
+                "It isn't {value:,.6g}. Write the row down with its positions. Find the word that "
+                "the decoder reads, then its earlier copy, then what came right after that."
             ),
         ),
     )
@@ -92,13 +93,13 @@ def made(**numbers: Any) -> Exercise:
         text=_text(n),
         number=_number(n),
         hints=(
-            "What does an induction head look for, and does it look at that or beside it?",
-            f"In the first copy the word stands at position {n.place}. One position further on "
-            "stands what followed it.",
+            "What does an induction head look for, and does it look at that or next to it?",
+            f"In the first copy the word is at position {n.place}. What followed it is one "
+            "position later.",
         ),
         common_errors=(
-            "Looking at the earlier copy itself and not at what came after it.",
-            "Giving the distance and not the position.",
+            "Looking at the earlier copy itself instead of at what came after it.",
+            "Giving the distance instead of the position.",
         ),
         draw=partial(drawn, made, CHOICES),
     )

@@ -10,17 +10,17 @@ from mini_attn.exercises.trained import block_row, story_row, trained_stream
 
 TEXT = """
 Which parts of a model made it prefer one word to another? `parts`, `(n_parts, d_model)`, are all
-addends of the stream of the last word. In some cases they are those of the trained decoder: the
+addends of the stream of the last word. In some cases they come from the trained decoder: the
 embedding, each head and each MLP. `gain`, `(d_model,)`, belongs to the last norm, an RMS norm with
 ε = 0, and `table`, `(vocab_size, d_model)`, gives the logits by dot products with its rows. For
-each part return its vote: by how much it raised the logit of word `said` over that of word
-`other`, `(n_parts,)`. The votes add up to the difference of the two logits. A part's vote does not
-depend on the order of the parts, and if a part were split in two, the votes of the two halves would
-add up to its vote.
+each part return its vote, `(n_parts,)`: how much it raised the logit of word `said` over that of
+word `other`. The votes add up to the difference of the two logits. A part's vote doesn't depend on
+the order of the parts, and if a part were split in two, the votes of the two halves would add up to
+its vote.
 """
 STARTER = '''
 def word_votes(parts, gain, table, said, other):
-    """How much each part raised the logit of one word above another's: (n_parts,)."""
+    """How far each part raised one logit above another."""
     raise NotImplementedError
 '''
 Array = np.ndarray
@@ -56,11 +56,13 @@ def cases(rng: np.random.Generator) -> Cases:
     silent["parts"][1] = 0
     cancelled["parts"][2] = -cancelled["parts"][0]
     same["other"] = same["said"]
+    short = _drawn(rng, 3, 5)  # next to it, an ε of 1e-6 is not small
+    short["parts"] *= 1e-3
     return {
         "by hand": [hand],
         "random": [_drawn(rng, 5, 6), _drawn(rng, 3, 8)],
         "property": [_real(story_row(rng, 40)), _real(block_row(rng, 9)[:14])],
-        "edges": [silent, cancelled, same, _drawn(rng, 1, 6), _drawn(rng, 4, 1)],
+        "edges": [silent, cancelled, same, short, _drawn(rng, 1, 6), _drawn(rng, 4, 1)],
     }
 
 
@@ -94,17 +96,19 @@ def _divided_otherwise(inputs: Inputs) -> Slips:
     stream, size = parts.sum(axis=0), parts.shape[1]
     rms, sizes = _rms(stream), np.sqrt(np.square(parts).mean(axis=1, keepdims=True))
     return [
-        (votes / np.sqrt(size), "The stream is divided by its length. The norm takes the root of "
-         "the *mean* square."),
-        (votes / rms, "The stream is divided by its mean square. The norm takes the root."),
-        (votes * _rms(stream) / _rms(stream * gain), "The gain belongs after the division: the "
-         "root mean square is that of the stream alone."),
-        (parts / sizes.sum() * gain @ between, "The divisors of the parts are added up. The root "
+        (votes / np.sqrt(size), "You divide by the stream's length. Take the root of the *mean* "
+         "square."),
+        (votes / rms, "You divide by the mean square. The norm takes the root of it."),
+        (votes * _rms(stream) / _rms(stream * gain), "You apply the gain before the norm divides. "
+         "Apply it after the division: the root mean square is that of the stream alone."),
+        (parts / sizes.sum() * gain @ between, "You add up the divisors of the parts. The root "
          "mean square of a sum is not the sum of theirs."),
-        (parts / _rms(parts.ravel()) * gain @ between, "The root mean square is taken over the "
+        (parts / _rms(parts.ravel()) * gain @ between, "You take the root mean square over the "
          "numbers of all parts. The norm takes that of their sum, the stream."),
-        (parts / np.sqrt(np.square(sizes).sum()) * gain @ between, "The squares of all parts are "
-         "added up. The norm adds up the parts first, and squares their sum."),
+        (parts / np.sqrt(np.square(sizes).sum()) * gain @ between, "You add up the squares of all "
+         "parts. The norm adds up the parts first, then squares their sum."),
+        *((votes * rms / np.sqrt(rms**2 + tiny), "You add an ε inside the norm. Here it's 0.")
+          for tiny in (1e-5, 1e-6, 1e-8)),
     ]  # fmt: skip
 
 
@@ -115,18 +119,18 @@ def _not_divided_once(inputs: Inputs) -> Slips:
     rms, sizes = _rms(parts.sum(axis=0)), np.sqrt(np.square(parts).mean(axis=1, keepdims=True))
     with np.errstate(all="ignore"):  # 0 where nothing was added
         unguarded = parts / sizes * gain @ between
-    no_norm = "The norm is missing: the stream is divided by its root mean square before the table."
-    no_gain = "The gain of the norm is missing."
+    no_norm = "You left out the norm. It divides the stream by its root mean square."
+    no_gain = "You left out the gain of the norm."
     own = (
-        "Each part is divided by a root mean square of its own. The model divides once, and by "
-        "that of the whole stream; a long part then counts for more than a short one."
+        "You divide each part by its own root mean square. The model divides once, by that of the "
+        "whole stream, so a long part counts for more than a short one."
     )
     return [
         (parts / _rms(parts) * gain @ between, own),
         (unguarded, own),
         (parts * gain @ between, no_norm),
         (parts / rms @ between, no_gain),
-        (parts @ between, "Norm and gain are both missing."),
+        (parts @ between, "You left out both the norm and its gain."),
         (parts / _rms(parts) @ between, "Two things. " + own + " And: " + no_gain),
     ]  # fmt: skip
 
@@ -148,30 +152,30 @@ def slips(inputs: Inputs) -> Slips:
     return [
         *_not_divided_once(inputs),
         *_divided_otherwise(inputs),
-        (-votes, "The sign is reversed: this is `other` above `said`."),
-        (parts / rms * gain @ said, "These are the parts of one logit, that of `said`. A part that "
+        (-votes, "You have the sign reversed: that's `other` above `said`."),
+        (parts / rms * gain @ said, "You took the parts of one logit, that of `said`. A part that "
          "raises both words alike prefers neither."),
-        (parts / rms * gain @ other, "These are the parts of the logit of `other` alone."),
-        (np.diff(begun, prepend=0.0), "These are the steps of the logit lens, which divides anew "
-         "after every part. So a step also rescales all that came before it, and a part's vote "
+        (parts / rms * gain @ other, "You took the parts of the logit of `other` alone."),
+        (np.diff(begun, prepend=0.0), "You took the steps of the logit lens, which divides anew "
+         "after every part. So a step also rescales everything before it, and a part's vote "
          "depends on the order. The model divides once, at the end."),
-        (begun, "This is where the two logits stand after each part, all parts before it included, "
-         "each time with another divisor. What does one part add?"),
-        (np.cumsum(votes), "The votes are added up from part to part. What does each one add?"),
-        (total - lead(stream - parts), "This leaves each part out in turn, and the norm then "
-         "divides by another number. These differences do not add up to that of the "
-         "logits."),
-        (votes / (total or 1.0), "These are shares of the difference. The votes themselves are "
-         "asked for."),
-        (np.full(n, total / n), "Every part gets the same. What does each bring of its own?"),
-        (votes * n, "The norm's root mean square is that of the mean of the parts. The stream is "
-         "their sum."),
-        (centred, "A mean is taken away. That is another norm: this one only divides."),
+        (begun, "That's the difference after each part, all parts before it included, each time "
+                "with "
+         "another divisor. What does one part add?"),
+        (np.cumsum(votes), "You add up the votes from part to part. What does each one add?"),
+        (total - lead(stream - parts), "You leave each part out in turn, so the norm divides by "
+         "another number each time. These differences don't add up to that of the logits."),
+        (votes / (total or 1.0), "These are shares of the difference. Return the votes "
+         "themselves."),
+        (np.full(n, total / n), "You give every part the same vote. What does each one bring on "
+                                "its own?"),
+        (votes * n, "You take the root mean square of the parts' mean. The stream is their sum."),
+        (centred, "You subtract a mean. That's another norm: this one only divides."),
         (chances[:, inputs["said"]] - chances[:, inputs["other"]], "These are probabilities. They "
-         "do not add up over the parts; logits do."),
-        (votes * rms * rms, "The norm multiplies here. It divides."),
-        (total * (parts @ stream) / (stream @ stream or 1.0), "The difference is shared out by how "
-         "far each part points along the stream. What a word's logit listens to is in the table."),
+         "don't add up over the parts, but logits do."),
+        (votes * rms * rms, "You multiply by the root mean square. Divide by it."),
+        (total * (parts @ stream) / (stream @ stream or 1.0), "You split the difference by how "
+         "far each part points along the stream. The rows of the table decide what counts."),
     ]  # fmt: skip
 
 
@@ -184,10 +188,10 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
         )
     silent = ~inputs["parts"].any(axis=1)
     if np.abs(got[silent]).max(initial=0) > 1e-6:
-        return "A part that is all zeros has raised nothing."
+        return "A part that's all zeros raises nothing."
     return (
-        "The votes add up to the difference of the logits, but some part has not its own. If it "
-        "were split in two, would the votes of the halves add up to its vote?"
+        "Your votes add up to the difference of the logits, but not every part has its own. If a "
+        "part were split in two, would the votes of the halves add up to its vote?"
     )
 
 
@@ -208,13 +212,13 @@ EXERCISE = Exercise(
         "From the stream to the difference of two logits there are three steps. Which of them "
         "treat a sum term by term, and which one does not?",
         "Only the divisor of the norm depends on all parts together. Compute it once, from their "
-        "sum. With it fixed, every part goes through gain and table by itself, and two dot "
-        "products with the same vector can be one.",
+        "sum. Then every part goes through gain and table by itself, and you can replace two dot "
+        "products with one.",
     ),
     common_errors=(
         "Dividing each part by its own root mean square.",
-        "Reading the stream after each part and taking differences: they depend on the order.",
-        "Leaving each part out in turn: the norm changes with it.",
+        "Reading the stream after each part and taking differences. They depend on the order.",
+        "Leaving each part out in turn. The norm changes with it.",
     ),
     cases=cases,
     expected=expected,
