@@ -1,4 +1,4 @@
-"""A text inside a trained decoder: what comes next, whom each head reads, what each head is for."""
+"""A text inside a trained decoder: what comes next, and where each head looks."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class InsideModel(LivingWidget):
     _model = traitlets.Dict().tag(sync=True)
     caption = (
         "A story inside a trained decoder. Lily gave the ball to Tom, so “now” is followed by "
-        "“tom”: the decoder and the language agree. Words are shaded by how much “now” reads of "
-        "them in head L1H3; the tick on the orange bar is what the true probabilities cost. The "
-        "squares show whom every word reads, in each of eight heads, with “now” as the red line."
+        "“tom”, and the decoder agrees with the language. Words are shaded by their weight from "
+        "“now” in head L1H3. The tick on the orange bar is what the true probabilities cost. The "
+        "squares are the attention patterns of eight heads, with “now” as the red line."
     )
 
     def __init__(self, **state: Any) -> None:

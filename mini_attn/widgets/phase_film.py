@@ -34,5 +34,5 @@ class PhaseFilm(LivingWidget):
     caption = (
         "A small model before it has learned to copy. No head looks at the word before, no head "
         "looks just after an earlier copy of its word, and the loss of copying is still near that "
-        "of guessing."
+        "of a uniform guess."
     )

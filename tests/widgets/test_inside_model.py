@@ -199,7 +199,7 @@ def test_the_end_of_the_context_is_told() -> None:
     got = stepped("next", 5, text=text_of(ROWS[2][:-2]))
     assert len(got["text"].split()) == LONGEST - 1
     assert got["full"]
-    assert got["said"] == [f"The text has all {LONGEST} tokens that there is room for."] * 3
+    assert got["said"] == [f"The text is full: there's room for {LONGEST} tokens."] * 3
 
 
 def test_words_can_be_taken_back_down_to_none() -> None:
@@ -285,7 +285,7 @@ def test_texts_carry_the_numbers() -> None:
     chance = np.exp(-nats("mha", ids)[-1, WORDS.index("tom")])
     assert chance > 0.9
     assert "After “now” the decoder expects “tom”" in got["sentence"]
-    assert "100 %" in got["sentence"]
+    assert "100%" in got["sentence"]
     assert f"t-{ids.size - 1}" in got["ids"]
     assert {f"h-{head}" for head in HEADS} <= set(got["ids"])
     assert "It begins every text" in got["words"]["t-0"]
@@ -295,7 +295,8 @@ def test_texts_carry_the_numbers() -> None:
 def test_outside_of_the_language_the_page_says_so() -> None:
     got = said({"text": "lily lily had upon"})
     assert (
-        "No text of this language goes on like this; the decoder still answers." in got["sentence"]
+        "No text of this language continues like this, but the decoder still answers."
+        in got["sentence"]
     )
     (result,) = computed([{"text": "lily lily had upon"}])
     assert result["outside"] is not None
@@ -307,8 +308,8 @@ def test_outside_of_the_language_the_page_says_so() -> None:
 
 def test_a_head_that_is_off_is_compared() -> None:
     got = said({"l0h1": False})
-    assert "With all heads on it loses" in got["sentence"]
-    assert "It is off" in got["words"]["h-L0H1"]
+    assert "With all heads on it costs" in got["sentence"]
+    assert "It's off" in got["words"]["h-L0H1"]
 
 
 # ---------------------------------------------------------------- how the weights come

@@ -238,9 +238,9 @@ def test_words_are_typed_chosen_drawn_and_taken_back(open_page: Visit) -> None:
     box.locator("[data-id='t-2']").click()
     expect(say(box)).to_contain_text("After “had”")
     box.locator("[data-id='h-L0H1']").click()
-    expect(box.locator(".living-output")).to_contain_text("L0H1: who reads whom")
+    expect(box.locator(".living-output")).to_contain_text("L0H1: attention pattern")
     type_text(box, "upon upon")
-    expect(say(box)).to_contain_text("No text of this language goes on like this")
+    expect(say(box)).to_contain_text("No text of this language continues like this")
 
 
 def test_a_press_before_the_decoder_is_there_is_kept(open_page: Visit) -> None:
@@ -292,7 +292,7 @@ def test_everything_can_be_done_by_keyboard(open_page: Visit) -> None:
     box.locator("[data-id='h-L1H3']").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press(" ")
-    expect(box.locator(".living-output")).to_contain_text("L1H2: who reads whom")
+    expect(box.locator(".living-output")).to_contain_text("L1H2: attention pattern")
     assert box.locator(".living-output [tabindex='0']").count() <= 3
 
 

@@ -7,7 +7,7 @@ import { PRESETS } from "./presets.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
-const FULL = `The text has all ${LONGEST} tokens that there is room for.`;
+const FULL = `The text is full: there's room for ${LONGEST} tokens.`;
 
 // The decoder that the text's end still needs, as a promise, else null.
 const isComing = (view) => waits({ ...view.state, at: LONGEST - 1 }, view.model);
@@ -70,7 +70,7 @@ export default {
   ],
   main: ["text"],
   folds: true,
-  second: { title: "All heads: who reads whom" },
+  second: { title: "All heads: attention patterns" },
   actions, choose, refuse, waits,
   compute, draw, describe, table, explain,
 };

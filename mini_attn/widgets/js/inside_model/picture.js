@@ -114,7 +114,7 @@ export function draw(result, { width = 720, live = false, touch = false, part, l
   const barsTall = 52 + bars.length * at.bar + MOUSE.bar;
   const off = result.off.includes(result.head);
   // Narrow, the grown map stands with the small ones in the second part.
-  const grown = (x, y) => text(x, y + 14, `${result.head}: who reads whom`, "in-head") + headMap(result.maps[HEADS.indexOf(result.head)], x, y + 24, size, result.at, { off });
+  const grown = (x, y) => text(x, y + 14, `${result.head}: attention pattern`, "in-head") + headMap(result.maps[HEADS.indexOf(result.head)], x, y + 24, size, result.at, { off });
   const first = () => ({
     inside: above.inside + nextWords(result, 0, top, wide, at) + (beside ? grown(at.width - size, top) : ""),
     bottom: top + (beside ? Math.max(barsTall, 24 + size) : barsTall) + 8,

@@ -18,7 +18,7 @@ function curves(result, width, at) {
   const grid = [0, 1, 2, 3, 4, 5].map((nats) => stroke(34, top + up(nats), width, top + up(nats), nats ? "film-grid" : "film-axis")
     + text(28, top + up(nats) + 4, String(nats), "film-quiet", END));
   const floors = Object.keys(KINDS).map((kind) => stroke(34, top + up(floor[kind]), width, top + up(floor[kind]), `film-floor film-line-${kind}`));
-  const guessing = stroke(34, top + up(guess), width, top + up(guess), "film-guess") + text(width - 4, top + up(guess) + 14, "guessing", "film-quiet", END);
+  const guessing = stroke(34, top + up(guess), width, top + up(guess), "film-guess") + text(width - 4, top + up(guess) + 14, "uniform guess", "film-quiet", END);
   const path = (kind) => line((_, n) => across(curve.step[n]), (nats) => top + up(nats))(curve[kind]);
   const lines = Object.keys(KINDS).map((kind) => `<path d="${path(kind)}" class="film-line film-line-${kind}"/>`);
   const now = stroke(across(step), top, across(step), top + PLOT, "film-now");
@@ -28,7 +28,7 @@ function curves(result, width, at) {
   const spots = moments.map((moment, n) => target(at, `frame-${n}`, edges[n], top, (edges[n + 1] ?? width) - edges[n], PLOT, `step ${whole(moment.step)}`));
   const every = at.wide ? 500 : 1000;
   const ticks = Array.from({ length: Math.floor(curve.step.at(-1) / every) + 1 }, (_, n) => text(across(n * every), top + PLOT + 16, whole(n * every), "film-quiet", MIDDLE));
-  return text(0, 14, at.wide ? "loss in nats per word, over the steps of the training" : "loss in nats per word, by step", "film-head") + grid.join("") + floors.join("") + guessing + now
+  return text(0, 14, at.wide ? "loss in nats per word, by training step" : "loss in nats per word, by step", "film-head") + grid.join("") + floors.join("") + guessing + now
     + lines.join("") + dots.join("") + ticks.join("") + field(at, surface(at, 34, top, width - 34, PLOT) + spots.join(""));
 }
 

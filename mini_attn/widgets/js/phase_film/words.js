@@ -19,7 +19,7 @@ export function describe({ step, copying, stories, heads, mark }) {
 
 export function table({ step, heads, copying, stories, right }) {
   return {
-    caption: `The eight heads after ${whole(step)} steps; copying costs ${decimal(copying, 3)} nats per word, stories ${decimal(stories, 3)}, and ${decimal(100 * right, 1)} % of the questions who has what, and where, are right`,
+    caption: `The eight heads after ${whole(step)} steps; copying costs ${decimal(copying, 3)} nats per word, stories ${decimal(stories, 3)}, and ${decimal(100 * right, 1)}% of the questions about who has what, and where, are answered right`,
     head: ["head", "weight on the word before", "weight just after earlier copies"],
     rows: heads.map(({ name, previous, induction }) => [name, decimal(previous, 3), decimal(induction, 3)]),
   };
@@ -37,7 +37,7 @@ export function explain(result, id) {
   const most = last.indexOf(Math.max(...last));
   const words = result.words;
   return {
-    text: `${name}: on average ${decimal(previous)} of its weight lies on the word before, ${decimal(induction)} on words that follow an earlier copy of the word that looks. In the map's last row ${quote(words.at(-1))} gives most to ${most === words.length - 1 ? "itself" : `${quote(words[most])}, word ${most} of ${words.length - 1}`}.`,
+    text: `${name}: on average ${decimal(previous)} of its weight is on the word before, ${decimal(induction)} on words that follow an earlier copy of the current word. In the map's last row ${quote(words.at(-1))} gives most to ${most === words.length - 1 ? "itself" : `${quote(words[most])}, word ${most} of ${words.length - 1}`}.`,
     also: [],
   };
 }
