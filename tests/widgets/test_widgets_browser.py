@@ -322,7 +322,7 @@ def test_arithmetic_by_pointer_tap_and_keyboard(open_page: Visit) -> None:
     page.keyboard.press("ArrowLeft")
     expect(detail).to_contain_text("“was” attends to “there”")
     page.keyboard.press("ArrowUp")
-    expect(detail).to_contain_text("“there” attends to “there”")
+    expect(detail).to_contain_text("when “there” was new")
     for _ in range(9):
         page.keyboard.press("ArrowLeft")
     expect(detail).to_contain_text("The query of “there” was used when")

@@ -42,7 +42,7 @@ export function charts(result, y, at) {
   const parts = METRICS.map(([key, name], n) => {
     const x = at.wide ? n * (width + gap) : 0;
     const top = y + 30 + (at.wide ? 0 : n * (tall + 12));
-    const named = key === "bytes" ? `${name}, ${whole(result.weight_bytes)} for weights` : name;
+    const named = key === "bytes" ? `${name} (${whole(result.weight_bytes)}: weights)` : name;
     return text(x, top, named, "step-metric") + figures(result, key, x, top + 26) + plot(result, key, x, top + 62, width, height);
   });
   return { inside: title + parts.join(""), bottom: y + 30 + (at.wide ? tall : 3 * tall + 2 * 12) - 12 };

@@ -8,7 +8,7 @@ import { charts } from "./charts.js";
 import { KINDS } from "./words.js";
 
 const SHORT = { new: "new", again: "again", kept: "kept", later: "" };
-const LEGEND = [["new", "computed now"], ["kept", "read from the cache"], ["again", "computed again"], ["later", "not there yet"]];
+const LEGEND = [["new", "computed now"], ["kept", "kept: read from the cache"], ["again", "computed again"], ["later", "not there yet"]];
 const WIDE = 600; // below this the weights go under the rows
 
 // Where everything goes. Narrow screens get another arrangement, never smaller text.
@@ -81,7 +81,7 @@ function headings(result, at) {
   });
   const title = at.wide
     ? name(at.x.w, count * at.cell, `weights of head ${result.head}`, at.straight ? 16 : 14)
-    : text(0, at.weights - 46, `Weights of head ${result.head}: which token attends to which`, "step-head");
+    : text(0, at.weights - 46, `Weights of head ${result.head}: rows attend to columns`, "step-head");
   const names = at.wide ? { q: "query", k: "key", v: "value", out: "output" } : { q: "query", k: "key", v: "value" };
   return {
     vectors: Object.entries(names).map(([key, words]) => name(at.x[key], at.panel, words)).join(""),
@@ -108,14 +108,13 @@ function legend(y, at) {
   const key = inLines(LEGEND, y, { width: at.width, lead: 34, gap: 16, line: 24 }, (kind, words, x, line) =>
     frame(x + 1, line, 24, kind, { ...at, tall: 14 }) + text(x + 33, line + 11.5, words, "step-quiet"));
   const words = at.wide ? "the four values of a row, up if positive, down if negative" : "four values of a row, up if positive";
-  return { inside: key.inside + text(0, key.bottom + 34, `Bars: ${words}.`, "step-quiet"), bottom: key.bottom + 38 };
+  return { inside: key.inside + text(0, key.bottom + 30, `Bars: ${words}.`, "step-quiet"), bottom: key.bottom + 34 };
 }
 
 function sameOutput({ difference, rows, there }, y, at) {
   const size = difference === 0 ? "0" : difference.toExponential(0);
   const wide = `✓ Output for “${rows[there - 1].token}” with and without a cache: largest difference ${size}`;
-  return at.wide ? text(0, y, wide, "step-same")
-    : text(0, y, "✓ Same output with and without a cache", "step-same") + text(16, y + 18, `largest difference ${size}`, "step-same");
+  return text(0, y, at.wide ? wide : `✓ Same output either way, difference ${size}`, "step-same");
 }
 
 export function draw(result, { width = 720, uid = "decode_stepper", live = false, part, label = "Rows computed and kept, and the running totals" } = {}) {
@@ -130,9 +129,9 @@ export function draw(result, { width = 720, uid = "decode_stepper", live = false
   const weights = words + field(at, surface(at, at.x.w, at.weights, count * at.cell, count * at.row) + cells);
   const first = () => {
     const key = legend(at.below + 4, at);
-    const same = key.bottom + 24;
+    const same = key.bottom + 22;
     const inside = vectors + (at.wide ? weights : "") + key.inside + sameOutput(result, same, at);
-    return { inside, bottom: same + (at.wide ? 8 : 26) };
+    return { inside, bottom: same + 8 };
   };
   const second = () => {
     const from = at.wide ? 14 : at.weights + parts.length * at.row + 8;

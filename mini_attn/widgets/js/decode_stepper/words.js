@@ -12,7 +12,7 @@ export function describe({ step, cached, counts, total, there, rows, weight_byte
   const old = cached ? counts.kept : counts.again;
   const rest = cached ? `and reads ${whole(old)} from the cache` : `and ${whole(old)} old ones again`;
   const work = old ? `${fresh} ${rest}` : fresh;
-  const bytes = `The bytes moved differ less, ${whole(total.cached.bytes)} and ${whole(total.plain.bytes)}, because each pass reads all the weights either way: ${whole(weights)} bytes so far.`;
+  const bytes = `The bytes differ less, ${whole(total.cached.bytes)} and ${whole(total.plain.bytes)}: either way, each pass reads all the weights, ${whole(weights)} bytes so far.`;
   return `${start} ${work}. So far, that's ${whole(total.cached.passes)} token passes with a cache and ${whole(total.plain.passes)} without.${step ? ` ${bytes}` : ""}`;
 }
 
