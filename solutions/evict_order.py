@@ -93,12 +93,12 @@ def _floats(parents, holders, uses, count):
 
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
-    ("sorted by uses", _sorted_once, "random", "stands behind it"),
+    ("sorted by uses", _sorted_once, "random", "comes after it"),
     ("held ones go", _by(held=False), "property", "running sequence holds"),
-    ("ends of the beginning", _by(may=_first_ends), "by hand", "it is an end itself"),
-    ("first blocks first", _by(may=_roots), "by hand", "first blocks go first"),
+    ("ends of the beginning", _by(may=_first_ends), "by hand", "is a leaf itself"),
+    ("first blocks first", _by(may=_roots), "by hand", "first blocks first"),
     ("the most used", _by(rank=lambda uses, i: (-uses, i)), "by hand", "the ones to keep"),
-    ("by number", _by(rank=lambda uses, i: i), "by hand", "uses is not looked at"),
+    ("by number", _by(rank=lambda uses, i: i), "by hand", "ignore uses"),
     ("the higher number", _by(rank=lambda uses, i: (uses, -i)), "random", "lower number"),
     ("deepest first", _deepest, "random", "most before them"),
     ("uses taken off", _taken_off, "random", "does not change"),

@@ -1,4 +1,4 @@
-"""The pool: one memory for many requests, reserved, in pages, and in shared pages."""
+"""The pool: one memory for many requests, reserved, in pages, or in shared pages."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ __all__ = ["PagePool"]
 
 
 class PagePool(LivingWidget):
-    """Which request holds which slots of a pool, who has to wait, and how full the pool is.
+    """Which request holds which slots of a pool, which ones wait, and how full the pool is.
 
     Parameters
     ----------
     scheme : {"contiguous", "pages", "shared"}
-        A reservation of the longest length for each request, blocks, or blocks that requests with
-        the same beginning share.
+        A reservation of the longest length per request, blocks, or blocks shared by requests with
+        the same beginning.
     step : int
-        Steps that are done, 1 to 14.
+        Steps done so far, 1 to 14.
     block_size : {1, 2, 4, 8, 16}
-        Slots of a block; a reservation always has 48.
+        Slots per block; a reservation always has 48.
     request : {"A", "B", "C", "D", "E", "F", "G", "H"}
-        Whose block table is shown.
+        The request whose block table is shown.
 
     Raises
     ------
@@ -37,6 +37,6 @@ class PagePool(LivingWidget):
 
     _widget = "page_pool"
     caption = (
-        "Step 7 with 48 of 96 slots reserved for each request: two run, five wait. All of memory "
-        "is taken, and 28 slots hold a token."
+        "Step 7 with 48 of 96 slots reserved for each request. Two requests run and five wait. All "
+        "of the memory is taken, but only 28 slots hold a token."
     )

@@ -141,7 +141,7 @@ def test_words_carry_the_numbers() -> None:
         assert f"{len(shot.waiting)} waiting" in sentence
         tokens = sum(shot.filled.values())
         assert f"{tokens} tokens in {shot.used} of {SLOTS} slots" in sentence
-        assert f": {int(100 * shot.utilisation + 0.5)} %;" in sentence
+        assert f": {int(100 * shot.utilisation + 0.5)}%;" in sentence
         for name in shot.preempted:
             assert f"{name} " in sentence.split("Too few blocks:")[1]
         for name, shared, _ in shot.copies:
@@ -154,7 +154,7 @@ def test_words_carry_the_numbers() -> None:
             token, where = int(words.split()[1].strip(" of")), f"so block {table[i]};"
             assert token // size == i
             assert f"{token} div {size} = {i}, {where}" in words
-            assert f"{token} mod {size} = {token % size} of it" in words
+            assert f"{token} mod {size} = {token % size}" in words
         if state["request"] in shot.waiting:
             assert f"{shot.references.count(0)} free" in own
         shown = [f"{block} ×{shot.references[block]}" for block in table]

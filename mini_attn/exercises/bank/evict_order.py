@@ -12,18 +12,18 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Known blocks form a tree: `parents[i]` is the block before block `i`, −1 for a first block. A prompt
-finds block `i` only if it finds all blocks before it. `uses[i]` says how many prompts have found
-block `i` so far, and does not change here; `holders[i]` says how many running sequences hold it,
-and whoever holds a block holds all before it. Blocks that are held stay. Others go, one at a time,
-until `count` have gone or no more may go. Each time, every block that is then still known must be
-one that a prompt can find, and the sum of `uses` over these blocks must be as large as it can be.
-Where two choices are equally good, the lower number goes. Return the blocks in the order in which
-they go, an integer array `(count,)`, with −1 behind the last that may go.
+Cached blocks form a tree: `parents[i]` is the block before block `i`, −1 for a first block. A
+prompt finds block `i` only if it finds all blocks before it. `uses[i]` is the number of prompts
+that have found block `i` so far, and doesn't change here. `holders[i]` is the number of running
+sequences that hold it, and a sequence that holds a block holds all blocks before it. Held blocks
+stay. Evict others, one at a time, until `count` are gone or no more can go. After each eviction, a
+prompt must still be able to find every cached block, and the sum of `uses` over them must be as
+large as possible. If two choices are equally good, evict the lower number. Return the blocks in the
+order of eviction, an integer array `(count,)`, with −1 after the last one that can go.
 """
 STARTER = '''
 def evict_order(parents, holders, uses, count):
-    """Blocks that go, in their order (count,), -1 behind the last."""
+    """Return the evicted blocks in their order (count,), -1 after the last."""
     raise NotImplementedError
 '''
 
@@ -123,26 +123,27 @@ def slips(inputs: Inputs) -> Slips:
     """Return which would go with one idea missing, or two."""
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"tree": "any"},
-         "A block goes while another stands behind it. That one is still known, and no prompt can "
-         "find it."),
-        ({"held": "go"}, "A block goes that a running sequence holds."),
+         "You evict a block while another comes after it. That one is still cached, but no prompt "
+         "can find it."),
+        ({"held": "go"}, "You evict a block that a running sequence holds."),
         ({"tree": "first ends"},
-         "Only blocks go that were ends at the beginning. Once all behind a block are gone, it is "
-         "an end itself."),
+         "You evict only blocks that were leaves at the start. Once all blocks after it are gone, "
+         "a "
+         "block is a leaf itself."),
         ({"tree": "roots"},
-         "The first blocks go first. Whatever stands behind a block that has gone can never be "
-         "found again."),
-        ({"best": "most"}, "The blocks with the most uses go. They are the ones to keep."),
+         "You evict first blocks first. No prompt can find what comes after an evicted block."),
+        ({"best": "most"}, "You evict the blocks with the most uses. They are the ones to keep."),
         ({"best": "number"},
-         "uses is not looked at: of those that may go, the one with the fewest goes."),
-        ({"tie": "highest"}, "Of two with equally many uses the lower number goes."),
+         "You ignore uses. Of the blocks that can go, evict the one with the fewest."),
+        ({"tie": "highest"}, "Of two blocks with equally many uses, you evict the higher. Evict "
+             "the lower number."),
         ({"best": "deepest"},
-         "The blocks with the most before them go first, whatever their uses. Of the blocks that "
-         "may go, the one with the fewest uses goes."),
+         "You evict the blocks with the most before them first, whatever their uses. Of the blocks "
+         "that can go, evict the one with the fewest uses."),
         ({"counted": "taken off"},
-         "When a block goes, its uses are taken off the block before. `uses` does not change: a "
+         "You subtract an evicted block's uses from the block before. `uses` does not change: a "
          "prompt that found both counts for both."),
-        ({"fill": 0}, "Behind the last block that may go −1 is asked: 0 is a block."),
+        ({"fill": 0}, "You return 0 after the last block that can go. Return −1: 0 is a block."),
     ]  # fmt: skip
     return with_pairs(partial(_order, inputs), mistakes)
 
@@ -158,18 +159,18 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     i = next(i for i, (one, other) in enumerate(zip(gone, wanted, strict=True)) if one != other)
     block, rest = gone[i], set(gone[: i + 1])
     if not 0 <= block < len(inputs["parents"]):
-        return f"At index {i} stands {block}, but there is a block that may go."
+        return f"You return {block} at index {i}, but there's a block that can go."
     if inputs["holders"][block]:
-        return f"Block {block} goes, and a running sequence holds it."
+        return f"You evict block {block}, but a running sequence holds it."
     if behind := [j for j, p in enumerate(inputs["parents"]) if p == block and j not in rest]:
-        return f"Block {block} goes while block {behind[0]} stands behind it."
-    return f"Block {block} goes as number {i + 1}; another would leave more uses."
+        return f"You evict block {block} while block {behind[0]} comes after it."
+    return f"You evict block {block} as number {i + 1}; another would leave more uses."
 
 
 EXERCISE = Exercise(
     id="evict_order",
     page="paged",
-    title="Who may go",
+    title="Which block to evict",
     kind="write",
     groups={"random": 1, "property": 2, "edges": 2},
     minutes=15,
@@ -180,14 +181,14 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Draw the tree of the first case. Which of its blocks could go first at all?",
-        "A block that has gone may leave its parent without anything behind it. A prompt that "
-        "found a block has found its parent, so no block has more uses than its parent.",
+        "Draw the tree of the first case. Which of its blocks could go first?",
+        "An evicted block may leave its parent without a child. A prompt that found a block has "
+        "found its parent, so no block has more uses than its parent.",
     ),
     common_errors=(
         "Sorting all blocks by their uses once: the parent of a block may come before it.",
-        "Computing the ends of the tree once.",
-        "Looking at parents alone, and not at who holds a block.",
+        "Computing the leaves of the tree only once.",
+        "Checking only parents, and not the holders of a block.",
     ),
     cases=cases,
     expected=expected,

@@ -47,36 +47,38 @@ class Numbers(NamedTuple):
 
 def _text(n: Numbers) -> str:
     return f"""
-With pencil and paper: {n.samples} answers are sampled for one prompt of {n.prompt} tokens, in
-blocks of {n.size} slots. After the prompt was run, the sequence was forked, and each of the
-{n.samples} has {n.answer} tokens of its own after the prompt by now. How many blocks do they hold
-in all, each block counted once?
+With pencil and paper: you sample {n.samples} answers to one prompt of {n.prompt} tokens, in blocks
+of {n.size} slots. After the prompt was run, the sequence was forked, and by now each of the
+{n.samples} samples has {n.answer} tokens after the prompt. How many blocks do they hold in all,
+counting each block once?
 """
 
 
 def _mistakes(n: Numbers) -> dict[int, str]:
     apart, first = n.blocks(n.answer), n.blocks(n.prompt)
     found = [
-        (n.samples * n.each, "Nothing is shared in that: the blocks that the prompt fills are "
-         "held by all samples, and count once."),
-        (n.full + n.samples * apart, "The tokens of an answer do not begin in a new block: they "
-         "go on in a copy of the block where the prompt ends."),
-        (first + n.samples * apart, "The prompt's last block is counted once, and the answers "
-         "begin in blocks of their own. But each sample writes into a copy of that block."),
-        (first + n.samples * (n.each - first), "The prompt's last block is not full: each sample "
-         "writes into it, so each has its own copy."),
-        (n.right + 1, "The old last block is counted besides its copies. The last sample to write "
-         "is alone with it and keeps it."),
-        (n.right - 1, "Of the last block of the prompt the first sample's is missing: as many "
-         "samples, as many such blocks."),
-        (n.each, "That is one sample. The others have tokens of their own, which cannot lie in "
-         "the same slots."),
+        (n.samples * n.each, "You share nothing. All samples hold the blocks that the prompt "
+            "fills, "
+         "so those count once."),
+        (n.full + n.samples * apart, "You let each answer begin in a new block. It continues in a "
+         "copy of the block where the prompt ends."),
+        (first + n.samples * apart, "You count the prompt's last block once and begin the answers "
+         "in new blocks. But each sample writes into a copy of that block."),
+        (first + n.samples * (n.each - first), "You share the prompt's last block, but it isn't "
+         "full: each sample writes into it, so each has its own copy."),
+        (n.right + 1, "You count the old last block besides its copies. The last sample to write "
+            "is "
+         "alone with it and keeps it."),
+        (n.right - 1, "One copy of the prompt's last block is missing: each sample has such a "
+         "block."),
+        (n.each, "That's one sample. The others have their own tokens, which can't share its "
+         "slots."),
         (n.each - n.full, "Those are the blocks that one sample has for itself."),
-        (n.samples * (n.each - n.full), "The blocks that the prompt fills are missing: all hold "
-         "them, and they count once."),
-        (n.blocks(n.prompt + n.samples * n.answer), "Tokens of different samples do not share a "
-         "block: from the fork on each sample writes into its own."),
-        (n.right * n.size, "Those are slots. How many blocks?"),
+        (n.samples * (n.each - n.full), "You left out the blocks that the prompt fills. All "
+         "samples hold them, and they count once."),
+        (n.blocks(n.prompt + n.samples * n.answer), "You pour the samples together. Their tokens "
+         "do not share a block: after the fork, each sample writes into its own."),
+        (n.right * n.size, "Those are slots. How many blocks is that?"),
     ]  # fmt: skip
     mistakes: dict[int, str] = {}
     for value, idea in found:
@@ -91,10 +93,11 @@ def _number(n: Numbers) -> NumberQuestion:
         unit="blocks",
         mistakes=foreseen(_mistakes(n)),
         otherwise=(
-            Remark("At least one block is held.", high=0),
+            Remark("They hold at least one block.", high=0),
             Remark(
-                "{value:,.6g} is {times_too_many}. Which blocks does nobody write into after the "
-                "fork, and how many has each sample behind them?"
+                "{value:,.6g} is {times_too_many}. Which blocks does no sample write into after "
+                "the "
+                "fork, and how many more does each have?"
             ),
         ),
     )
@@ -118,12 +121,12 @@ def made(**numbers: Any) -> Exercise:
         starter="answer = ...  # your number of blocks",
         number=_number(n),
         hints=(
-            "Which blocks does the prompt fill? Nobody writes into those any more.",
+            "Which blocks does the prompt fill? No sample writes into those any more.",
             f"A sample has {n.prompt + n.answer} tokens. How many blocks is that, and how many of "
-            "them are the shared ones? Add the rest for each sample.",
+            "them are shared? Add the rest for each sample.",
         ),
         common_errors=(
-            "Sharing the block in which the prompt ends, too: every sample writes into it.",
+            "Also sharing the block in which the prompt ends: every sample writes into it.",
             "Letting each answer begin in a new block.",
             "Counting the shared blocks once for each sample.",
         ),

@@ -13,18 +13,19 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-`texts` is an integer array `(n_texts, seq)`: texts that were run, each in full blocks of its own.
-Block `i` of text `n` has the number `n * (seq // block_size) + i`. For each full block of `prompt`
-`(prompt_len,)`, this function should return the number of the block that it can share, or −1: an
-integer array `(prompt_len // block_size,)`. It can share a block of a text if all tokens up to the
-block's end are the same in both; of several such blocks the one with the lowest number counts. At
-least one token of the prompt has to be left to run. Tokens are whole numbers from 0 on, and there
-may be hundreds of thousands of them. The function was written for tests with a small vocabulary,
-and more than one thing is wrong with it. Repair it so that no tokens can lead to a wrong hit.
+`texts` is an integer array `(n_texts, seq)` of sequences that were run, each in its own full
+blocks. Block `i` of text `n` has the number `n * (seq // block_size) + i`. For each full block of
+`prompt` `(prompt_len,)`, this function should return the number of the block that it can share, or
+−1: an integer array `(prompt_len // block_size,)`. It can share a block of a text if all tokens up
+to the end of the block are the same in both. If there are several such blocks, return the lowest
+number. At least one token of the prompt has to be left to run. Tokens are integers from 0 on, and
+there may be hundreds of thousands of them. The function was written for tests with a small
+vocabulary, and more than one thing is wrong with it. Repair it so that no tokens can lead to a
+false hit.
 """
 STARTER = '''
 def shared_blocks(prompt, texts, block_size):
-    """Number of the known block for each full block of a prompt, -1 for none."""
+    """Return the cached block for each full block of a prompt, -1 for none."""
 
     def keys(tokens):
         found, key = [], 0
@@ -178,11 +179,12 @@ def _of_one(inputs: Inputs, blocks: list[int]) -> list[int]:
 
 
 UNCOMPARED = (
-    "A block is found by a number of Python's own `hash`, and nothing is compared: blocks of "
-    "other tokens can have the same number. Only the tokens decide whether a hit is one."
+    "You find a block by Python's `hash`, and nothing is compared: blocks with other tokens can "
+    "have "
+    "the same hash. Only the tokens decide whether it's a hit."
 )
 SUM = (
-    "A block is found by a sum of tokens, which other tokens can have, too: the same ones in "
+    "You find a block by a sum of tokens, which other tokens can have as well: the same ones in "
     "another order, for example."
 )
 OWN = "Its keys and values depend on all tokens before it."
@@ -190,48 +192,48 @@ OWN = "Its keys and values depend on all tokens before it."
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"mask": 0xFF},
-     "Tokens that differ by 256 are taken for the same: a token is cut to eight bits before "
-     "it is compared."),
+     "You take tokens that differ by 256 for the same: a token is cut to eight bits before "
+     "it's compared."),
     ({"left": 0},
-     "Nothing is left to run: where the whole prompt is known, its last block is not shared, "
-     "because the logits of its last token are wanted."),
-    ({"by": "own"}, f"A block is looked up by its own tokens alone. {OWN}"),
+     "You leave nothing to run. If the whole prompt is cached, don't share its last block: we "
+     "need the logits of its last token."),
+    ({"by": "own"}, f"You look a block up by its own tokens alone. {OWN}"),
     ({"by": "own", "gaps": True},
-     "A block is found by its own tokens wherever it stands, even behind one that is not "
-     f"known. {OWN}"),
+     "You find a block by its own tokens wherever it is, even after one that isn't cached. "
+     f"{OWN}"),
     ({"by": "two"},
-     f"A block is looked up by its tokens and those of the block before alone. {OWN}"),
+     f"You look a block up by its tokens and those of the block before alone. {OWN}"),
     ({"mask": 0xFFFF},
-     "Tokens that differ by 65,536 are taken for the same: 16 bits are too few for a large "
+     "You take tokens that differ by 65,536 for the same: 16 bits are too few for a large "
      "vocabulary."),
     ({"by": "hash"}, UNCOMPARED),
     ({"by": "hash of numbers"}, UNCOMPARED),
     ({"by": "hash of the prefix"}, UNCOMPARED),
     ({"by": "sum"}, SUM),
     ({"by": "sums"}, SUM),
-    ({"by": "sorted"}, "The order of a block's tokens is not looked at. In another order they "
+    ({"by": "sorted"}, "You ignore the order of a block's tokens. The same tokens in another order "
      "are another text."),
-    ({"by": "digits"}, "Tokens are written one behind the other, so that it cannot be told "
-     "where one ends: 1 and 23 look like 12 and 3."),
+    ({"by": "digits"}, "You write tokens one after the other, so you can't tell where one ends: "
+     "1 and 23 look like 12 and 3."),
     ({"mask": 0xFF, "compared": "own"},
-     "On a hit the tokens of this block alone are compared, so those before it may differ. "
+     "On a hit you compare this block's tokens alone, so those before it may differ. "
      f"{OWN}"),
     ({"mask": 0xFF, "compared": "own", "gaps": True},
-     "On a hit the tokens of this block alone are compared, so those before it may differ. "
+     "On a hit you compare this block's tokens alone, so those before it may differ. "
      f"{OWN}"),
     ({"mask": 0xFF, "compared": "the first"},
-     "The tokens are compared, but with the first block of this number alone: where it has "
+     "You compare the tokens, but only with the first block with this hash: if that one has "
      "other tokens, a later one is never found."),
-    ({"last": True}, "The last token of each block is not looked at."),
-    ({"lowest": False}, "Of several equal blocks the one with the lowest number counts."),
+    ({"last": True}, "You ignore the last token of each block."),
+    ({"lowest": False}, "You don't return the lowest number. Of several equal blocks, it counts."),
     ({"numbers": "of one text"},
-     "All blocks are taken from the one text that goes along for longest. The beginning of "
-     "that text may be known from an earlier one, whose number is lower."),
-    ({"left": 2}, "One token left to run is enough: a block may end right before the last."),
+     "You take all blocks from the one text that matches for longest. Its beginning may also be "
+     "in an earlier text, whose number is lower."),
+    ({"left": 2}, "You leave two tokens. One token left to run is enough: a block may end right "
+         "before it."),
     ({"numbers": "of its text"},
-     "Those are the numbers of the blocks within their texts: each text has blocks of its "
-     "own."),
-    ({"numbers": "texts"}, "Those are the numbers of the texts. Which block of the text?"),
+     "You number the blocks within their texts. Each text has its own blocks."),
+    ({"numbers": "texts"}, "You return the numbers of the texts. Which block of the text?"),
 ]  # fmt: skip
 
 
@@ -250,14 +252,14 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     wanted = right(inputs)
     i = int(np.flatnonzero(outputs["blocks"] != wanted)[0])
     if wanted[i] < 0:
-        return f"Block {i} of the prompt must not share one: no known block fits, or none is left."
-    return f"Block {i} of the prompt could share block {wanted[i]}."
+        return f"Block {i} of the prompt must not share one: none matches, or nothing is left."
+    return f"Block {i} of the prompt could share block {wanted[i]}. You missed it."
 
 
 EXERCISE = Exercise(
     id="shared_blocks",
     page="paged",
-    title="A hit that is none",
+    title="A false hit",
     kind="bug",
     groups={"edges": 4},
     minutes=15,
@@ -268,17 +270,17 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Look at the key of one block alone. Which other tokens get the same?",
-        "What the key is made of must tell any two tokens of the vocabulary apart, and a number "
-        "that fits is not yet a hit. Then think of a prompt that is known to its last token. A "
-        "server shipped the line that makes `part`: "
+        "Look at the key of a single block. Which other tokens get the same one?",
+        "The key has to tell any two tokens of the vocabulary apart, and a matching hash isn't a "
+        "hit yet. Then think of a prompt that's cached to its last token. A server shipped the "
+        "line that makes `part`: "
         "https://github.com/waybarrios/vllm-mlx/pull/444.",
     ),
     common_errors=(
         "More bits, but not enough: vocabularies have more than 65,536 tokens.",
         "Trusting a hash: it says where to look, and only the tokens decide.",
         "Repairing the tokens and dropping the key of the block before.",
-        "Sharing the last block of a prompt that is known as a whole.",
+        "Sharing the last block of a prompt that's cached as a whole.",
     ),
     cases=cases,
     expected=expected,

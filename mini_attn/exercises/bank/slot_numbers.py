@@ -11,16 +11,15 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-The slots of a pool are numbered: block `b` has the slots `b * block_size` to
-`b * block_size + block_size - 1`. `block_table` is an integer array `(batch, blocks)` with the
-blocks of each row, in the order of its tokens, and `lengths` `(batch,)` says how many tokens each
-row has. Return an integer array `(batch, seq)` with the slot of each token, where `seq` is the
-largest length, and −1 where a row has no token. Behind a row's last block its table may hold
-anything.
+The slots of a pool are numbered: block `b` has the slots `b * block_size` to `b * block_size +
+block_size - 1`. `block_table` is an integer array `(batch, blocks)` with each row's blocks, in the
+order of its tokens, and `lengths` `(batch,)` gives the number of tokens of each row. Return an
+integer array `(batch, seq)` with the slot of each token, where `seq` is the largest length, and −1
+where a row has no token. After a row's last block, its table may hold anything.
 """
 STARTER = '''
 def slot_numbers(block_table, lengths, block_size):
-    """Slot of each token (batch, seq), -1 where a row has none."""
+    """Return the slot of each token (batch, seq), -1 where a row has none."""
     raise NotImplementedError
 '''
 
@@ -94,37 +93,36 @@ def slips(inputs: Inputs) -> Slips:
     size = inputs["block_size"]
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"empty": None},
-         "Where a row has no token, −1 is asked: what its table holds there is not its own."),
-        ({"empty": 0}, "Where a row has no token, −1 is asked. Slot 0 is a slot like any other."),
+         "You read the table where a row has ended. Those blocks are not its own: return −1."),
+        ({"empty": 0}, "You return 0 where a row has no token. Return −1: slot 0 is a slot like "
+             "any other."),
         ({"first": "number"},
          f"Block b begins at slot b times {size}, not at slot b."),
         ({"first": "own"},
-         "The table is not used: those are the positions. A row's first block may lie anywhere."),
+         "You don't use the table, so you return positions. A row's first block can be anywhere."),
         ({"offset": "p"},
-         "The position is added to the start of its block. Inside a block slots are counted from "
-         "0 again."),
-        ({"offset": "0"}, "Those are the first slots of the blocks. Which slot inside the block?"),
+         "You add the whole position to the start of its block. Inside a block, slots count from 0 "
+         "again."),
+        ({"offset": "0"}, "You return the first slots of the blocks. Which slot inside the block?"),
         ({"column": "remainder", "offset": "quotient"},
-         "Quotient and remainder are exchanged: position p lies in the block p // block_size of "
-         "the table, at p % block_size in it."),
+         "You swapped quotient and remainder: position p is in block p // block_size of the table, "
+         "at p % block_size in it."),
         ({"column": "wrapped", "offset": "quotient"},
-         "Quotient and remainder are exchanged: position p lies in the block p // block_size of "
-         "the table, at p % block_size in it."),
+         "You swapped quotient and remainder: position p is in block p // block_size of the table, "
+         "at p % block_size in it."),
         ({"there": "one more"},
-         "A row of n tokens has the positions 0 to n − 1. Here position n gets a slot, too."),
+         "You give position n a slot, too. A row of n tokens has the positions 0 to n − 1."),
         ({"there": "blocks"},
-         "The last block of a row need not be full. Behind the last token its slots hold none, "
-         "so −1 is asked there."),
+         "You fill a row's last block, but it need not be full. Return −1 after the last token."),
         ({"there": "table"},
-         "Whether a row has a token is read from its table. Behind its last block the table may "
+         "You read from the table whether a row has a token. After its last block the table may "
          "hold anything: `lengths` says where a row ends."),
         ({"first": "columns"},
-         "Block b begins at slot b times block_size. Here it is b times the number of columns of "
-         "the table."),
-        ({"column": "up"},
-         "The block's place in the table is rounded up. Position p lies in column p // "
+         "You multiply b by the number of columns of the table. Block b begins at slot b times "
          "block_size."),
-        ({"shift": 1}, "Positions are counted from 1. The first token stands at position 0."),
+        ({"column": "up"},
+         "You round the block's place in the table up. Position p is in column p // block_size."),
+        ({"shift": 1}, "You count positions from 1. The first token is at position 0."),
     ]  # fmt: skip
     return with_pairs(partial(_slots, inputs), mistakes)
 
@@ -140,14 +138,14 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     row, p = np.argwhere(outputs["slots"] != wanted)[0]
     length = inputs["lengths"][row]
     if p >= length:
-        return f"The length of row {row} is {length}: position {p} has no token, so −1 is asked."
-    return f"The token at position {p} of row {row} is said to lie in another slot than it does."
+        return f"Row {row} has length {length}, so position {p} has no token. Return −1 there."
+    return f"You put the token at position {p} of row {row} into another slot."
 
 
 EXERCISE = Exercise(
     id="slot_numbers",
     page="paged",
-    title="Where a token lies",
+    title="The slot of a token",
     kind="write",
     groups={"random": 1, "property": 1, "edges": 1},
     minutes=10,
@@ -158,15 +156,15 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Take blocks of 4 and the token at position 9. How many whole blocks lie before it, and "
+        "Take blocks of 4 and the token at position 9. How many full blocks come before it, and "
         "how many slots of its own block?",
         "For the positions 0 to seq − 1: column `p // block_size` of the table gives the block; "
         "times `block_size`, plus `p % block_size`. Then compare positions with lengths.",
     ),
     common_errors=(
-        "Reading the table where a row has ended: what stands there belongs to somebody else.",
+        "Reading the table where a row has ended: those blocks belong to another sequence.",
         "Adding the whole position to the start of the block.",
-        "Looping over tokens and forgetting that rows differ in length.",
+        "Looping over tokens and forgetting that rows have different lengths.",
     ),
     cases=cases,
     expected=expected,

@@ -12,18 +12,17 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Plan one step. Sequence `i` has `done[i]` tokens in its blocks and `left[i]` tokens to run, at least
-one; sequences stand in the order in which they came. Those with one token left are served first,
-in their order, whether they decode or end their prompt; then the others, in theirs. Each runs all
-that it has left, or what is left of `budget`, the most tokens of a step. For that it takes new
-blocks where its `ceil(done[i] / block_size)` blocks have no room. `free` blocks are free at the
-start. Unlike `Scheduler`, this step sends nobody away: where fewer blocks are free than a sequence
-needs for the tokens that it would run, it runs nothing and uses up nothing, and those behind it are
-served all the same. Return how many tokens each runs, an integer array `(n,)` in the order of the
-sequences.
+one. Sequences are in the order in which they arrived. First come those with one token left, in that
+order, whether they decode or finish their prompt; then the others. Each runs all that it has left,
+or as much as is left of `budget`, the most tokens per step. For that it takes new blocks if its
+`ceil(done[i] / block_size)` blocks don't have enough space. `free` blocks are free at the start.
+Unlike `Scheduler`, this step preempts no sequence: if fewer blocks are free than a sequence needs
+for the tokens it would run, it runs nothing and uses up nothing, and we still serve those after it.
+Return how many tokens each runs, an integer array `(n,)` in the order of the sequences.
 """
 STARTER = '''
 def step_tokens(done, left, budget, free, block_size):
-    """Tokens that each sequence runs in this step (n,)."""
+    """Return the tokens that each sequence runs in this step (n,)."""
     raise NotImplementedError
 '''
 
@@ -114,44 +113,45 @@ def _planned(
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"order": "as they came"},
-     "All are served in the order in which they came. Those with one token left are first, so "
-     "that no prompt makes them wait."),
+     "You serve all in the order in which they came. Those with one token left are first, so "
+     "no prompt makes them wait."),
     ({"pieces": False},
-     "A prompt that does not fit into the step waits. It can run as many tokens as the budget "
-     "leaves, and the rest later."),
-    ({"needs": "none"}, "Blocks are not counted: a sequence without room needs a free one."),
+     "With you, a prompt that does not fit into the step waits. It can run as many tokens as "
+     "the budget leaves, and the rest later."),
+    ({"needs": "none"}, "You don't count blocks: a sequence whose blocks are full needs a free "
+         "one."),
     ({"needs": "for its tokens"},
-     "The room in its last block is not used: new blocks are needed only beyond the "
+     "You don't use the space in its last block. It needs new blocks only beyond the "
      "ceil(done / block_size) that it has."),
     ({"needs": "rounded down"},
-     "Blocks are rounded down. A block that is begun is taken whole: round up."),
+     "You round blocks down. A sequence takes a whole block even for one token: round up."),
     ({"needs": "one more"},
-     "Where the tokens end at the end of a block, one block too many is asked for."),
-    ({"needs": "all again"}, "The blocks that a sequence has are counted as if it took them "
+     "If the tokens end at the end of a block, you ask for one block too many."),
+    ({"needs": "all again"}, "You count the blocks that a sequence has as if it took them "
      "again."),
     ({"needs": "for all that is left"},
-     "Blocks are taken for all that a sequence has left. This step runs some of it, and needs "
+     "You take blocks for all that a sequence has left. This step runs some of it and needs "
      "blocks for these tokens alone."),
     ({"short": "stops"},
-     "Where one cannot get its blocks, those behind it are served all the same: some need "
-     "none."),
+     "You stop where one sequence can't get its blocks. Serve those after it: some need none."),
     ({"short": "runs a part"},
-     "A sequence that cannot get all the blocks it needs in this step runs nothing in it."),
-    ({"takes": False}, "Blocks that one sequence takes are not free for the next."),
+     "You run a part of a sequence that can't get all the blocks it needs. It runs nothing in "
+     "this step."),
+    ({"takes": False}, "You forget that blocks one sequence takes are not free for the next."),
     ({"pays": "prompts"},
-     "Sequences that decode run a token each, too, and it counts in the budget."),
+     "You decode for free. Each decoding sequence runs a token, and it counts in the budget."),
     ({"order": "shortest first"},
-     "Prompts are served by their length. Among them the order in which they came counts."),
+     "You serve prompts by their length. Among them, the order in which they came counts."),
     ({"order": "prompts first"},
-     "Prompts are served first. Those with one token left come before them."),
+     "You serve prompts first. Those with one token left come before them."),
     ({"order": "begun first"},
-     "All that have begun are served first. What counts is not what is done: those with one "
-     "token left come before those with more."),
+     "You serve first all that have begun. It doesn't matter what is done: those with one token "
+     "left come before those with more."),
     ({"pays": "all, run or not"},
-     "A sequence that finds too few blocks runs nothing, and the budget is charged all the "
-     "same. What it does not run is left for those behind it."),
+     "A sequence that finds too few blocks runs nothing, but you charge the budget. What it "
+     "doesn't run is left for those after it."),
     ({"returned": "as served"},
-     "The numbers stand in the order of service. They are asked in the order of the "
+     "You return the numbers in the order of service. Return them in the order of the "
      "sequences."),
 ]  # fmt: skip
 
@@ -170,9 +170,9 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Say what the step does that it may not, or the first sequence that is served wrongly."""
     tokens, wanted = outputs["tokens"], right(inputs)
     if tokens.sum() > inputs["budget"]:
-        return f"{tokens.sum()} tokens run; the budget is {inputs['budget']}."
+        return f"You run {tokens.sum()} tokens; the budget is {inputs['budget']}."
     i = int(np.flatnonzero(tokens != wanted)[0])
-    return f"Tokens that sequence {i} should run in this step: {wanted[i]}, not {tokens[i]}."
+    return f"Sequence {i} should run {wanted[i]} tokens in this step, not {tokens[i]}."
 
 
 EXERCISE = Exercise(
@@ -189,15 +189,15 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Decide first in which order the sequences are asked. Then carry along two numbers: what "
-        "is left of the budget, and of the free blocks.",
+        "First decide on the order of the sequences. Then keep two numbers: what's left of the "
+        "budget, and of the free blocks.",
         "For each: `n = min(left, budget)`. It needs `ceil((done + n) / block_size) − ceil(done / "
         "block_size)` blocks. Only if they are free, take both.",
     ),
     common_errors=(
         "Letting a long prompt that came first take the whole step.",
-        "Taking a block for every token, or forgetting the room in the last block.",
-        "Stopping at the first sequence that cannot get its blocks.",
+        "Taking a block for every token, or forgetting the space in the last block.",
+        "Stopping at the first sequence that can't get its blocks.",
     ),
     cases=cases,
     expected=expected,

@@ -15,24 +15,24 @@ EXERCISE = Exercise(
     assessed=False,
     section="Prefixes that are known already",
     text="""
-A provider serves many companies with one model and one pool of blocks, and every prompt may share
-the known blocks of every other. Blocks are compared before they are shared, so nobody ever gets
-keys or values of other tokens than their own.
+A provider serves many companies with one model and one pool of blocks, and every prompt can share
+the cached blocks of every other. Blocks are compared before they're shared, so no request ever gets
+keys or values of tokens other than its own.
 
-A customer objects that another company can find out what its prompts contain all the same.
-Explain how, although not a single token is shown. Then say which requests you would let share
-their prefixes, what that costs, and who pays. Six to ten sentences.
+A customer objects that another company can still find out what its prompts contain. Explain how,
+although not a single token is shown. Then say which requests you'd let share their prefixes, what
+that costs, and who pays. Write six to ten sentences.
 """,
     rubric={
-        "Names what can be observed, and how a guess is tested with it.": 2,
+        "Names what can be observed, and how to test a guess with it.": 2,
         "Says why blocks make it easier or harder to guess a long text.": 1,
-        "Chooses a boundary for sharing, and says how it is built into the lookup.": 2,
+        "Chooses a boundary for sharing, and says how to build it into the lookup.": 2,
         "Says what the boundary costs, and for whom.": 1,
     },
     hints=(
         (
-            "What differs between a prompt whose beginning is known and one whose beginning is "
-            "not, for the person who sends it?"
+            "For the person who sends it, what differs between a prompt whose beginning is cached "
+            "and one whose beginning isn't?"
         ),
         (
             "How would you guess a text of many blocks: all at once, or one block after the other? "

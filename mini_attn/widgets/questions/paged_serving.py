@@ -19,36 +19,39 @@ def _hit() -> Question:
     return Question(
         key="paged/hit",
         text=f"A prompt of {len(tokens)} tokens was run, and its blocks of {size} slots are "
-        "known. The same prompt comes again, word for word. Blocks are shared whole or not at "
-        "all. How many of its tokens are run?",
+        "cached. The same prompt comes again, word for word. Blocks are shared whole or not at "
+        "all. How many of its tokens have to run?",
         answer=answer,
         unit="tokens",
         kind="count",
         signed=True,
-        explanation="Somebody wants the logits of its last token, so that token has to be run. "
-        f"Its block cannot be taken as it is: {found} blocks are shared, {answer} tokens run.",
+        explanation="We need the logits of its last token, so that token has to run. "
+        f"Its block can't be shared, then: {found} blocks are shared, {answer} tokens run.",
         mistakes=(
             Mistake(
                 0,
-                "Keys and values of all are known, but they do not say which word comes next: for "
-                "that the last token has to be run.",
+                "All keys and values are cached, but they don't say which word comes next. For "
+                "that, "
+                "the last token has to run.",
             ),
             Mistake(
                 1,
-                "One is what has to be run. But then its block is written into, and only whole "
-                "blocks are shared.",
+                "One token has to run for its logits. But then its block is written into, and only "
+                "whole blocks are shared.",
             ),
             Mistake(
                 len(tokens),
-                "Keys and values of the first blocks are known: those tokens need not be run.",
+                "The keys and values of the first blocks are cached: those tokens don't have to "
+                "run.",
             ),
             Mistake(
-                size * found, "Those are the tokens that need not be run. The question asks for "
-                "the others.",
+                size * found, "Those are the tokens that don't have to run. We asked for the "
+                "others.",
             ),
-            Mistake(size - 1, "The block's first tokens and its last one all have to be run."),
-            Mistake(found, "Those are the blocks that are shared."),
-            Mistake(size + 1, "The last token is one of the last block, not behind it."),
+            Mistake(size - 1, "You left out a token. All tokens of the last block have to run."),
+            Mistake(found, "Those are the shared blocks. How many tokens run?"),
+            Mistake(size + 1, "You counted the last token twice. It's in the last block, not after "
+                "it."),
         ),
     )  # fmt: skip
 
@@ -60,38 +63,41 @@ def _steps() -> Question:
     return Question(
         key="paged/steps",
         text=f"A step runs at most {budget} tokens. {decoding} sequences decode, one token each, "
-        f"and come first; what is left of the step goes to a prompt of {prompt} tokens. After "
-        "how many steps does the prompt get its first new token?",
+        f"and come first. What's left of the step goes to a prompt of {prompt} tokens. After how "
+        "many steps does the prompt get its first new token?",
         answer=answer,
         unit="steps",
         kind="quotient",
         explanation=f"{budget} − {decoding} = {each} tokens of the prompt fit into a step; "
-        f"{prompt} / {each}, rounded up, is {answer}. The last piece gives the logits.",
+        f"{prompt} / {each}, rounded up, is {answer}. The last chunk gives the logits.",
         mistakes=(
             Mistake(
                 -(-prompt // budget),
-                f"The {decoding} sequences that decode take a token each out of every step.",
+                f"You gave the prompt the whole step. The {decoding} decoding sequences take a "
+                f"token "
+                "each.",
             ),
-            Mistake(prompt // each, "The rest of the prompt needs a step too: round up."),
+            Mistake(prompt // each, "You rounded down. The rest of the prompt needs a step, too."),
             Mistake(
                 prompt / each,
-                "A step is run whole, even for the rest of the prompt: round up.",
+                "There are no fractions of a step. Round up.",
             ),
             Mistake(
                 prompt // decoding,
-                f"{decoding} is what those that decode take of a step. The prompt gets what they "
-                f"leave of the {budget}.",
+                f"You divided by {decoding}, which is what the decoding sequences take. The prompt "
+                f"gets the rest of the {budget}.",
             ),
             Mistake(
                 answer + 1,
-                "The step that runs the last piece gives the logits of the first new token.",
+                "You added a step. The one that runs the last chunk gives the logits of the first "
+                "new token.",
             ),
-            Mistake(1, f"The whole prompt does not fit into a step of {budget} tokens."),
+            Mistake(1, f"The whole prompt doesn't fit into a step of {budget} tokens."),
             Mistake(
                 prompt,
-                "That runs the prompt token by token. It is known, so many go at once.",
+                "You run the prompt token by token. All of it is there, so many tokens go at once.",
             ),
-            Mistake(each, "Those are the tokens of the prompt in one step."),
+            Mistake(each, "Those are the prompt's tokens in one step. How many steps?"),
         ),
     )
 

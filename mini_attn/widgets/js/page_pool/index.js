@@ -9,11 +9,11 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "page_pool",
   title: "Requests in one pool",
-  hint: hint("a request, a block or a step", "what is in it"),
+  hint: hint("a request, a block or a step", "its contents"),
   schema,
   controls: [
     { key: "scheme", kind: "choice", label: "Scheme", options: [["contiguous", "reserve"], ["pages", "pages"], ["shared", "shared pages"]] },
-    { key: "block_size", kind: "choice", label: "Slots of a block", options: schema.block_size.values, disabled: ({ scheme }) => scheme === "contiguous" },
+    { key: "block_size", kind: "choice", label: "Slots per block", options: schema.block_size.values, disabled: ({ scheme }) => scheme === "contiguous" },
     { key: "request", kind: "select", label: "Request", options: schema.request.values },
     { key: "step", kind: "range", label: "Step", show: (step) => `${step} of ${schema.step.max}` },
   ],

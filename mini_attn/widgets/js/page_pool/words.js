@@ -1,7 +1,7 @@
-// The pool in words: the sentence, the table, and what stands behind requests, blocks and entries.
+// The pool in words: the sentence, the table, and the details of requests, blocks and entries.
 import { count, whole } from "../core/text.js";
 
-export const percent = (share) => `${whole(100 * share)} %`;
+export const percent = (share) => `${whole(100 * share)}%`;
 export const stateOf = ({ state, done }) => (done ? count(done, "token") : state);
 export const sizeOf = ({ scheme, size, blocks }) => `${blocks.length} ${scheme === "contiguous" ? "reservations" : "pages"} of ${count(size, "slot")}`;
 
@@ -10,7 +10,7 @@ export function describe(result) {
   const are = (wanted) => rows.filter(({ state }) => state === wanted).length;
   const tokens = rows.reduce((sum, { done }) => sum + done, 0);
   const copies = copied.map(([name, from, to]) => ` Block ${from} has another holder, so ${name} writes into a copy, block ${to}.`).join("");
-  const gone = preempted.length ? ` Too few blocks: ${preempted.join(" and ")} gave all back.` : "";
+  const gone = preempted.length ? ` Too few blocks: ${preempted.join(" and ")} preempted.` : "";
   return `Step ${step}, ${sizeOf(result)}: ${are("runs")} running, ${are("waits")} waiting. ${tokens} tokens in ${used} of ${slots} slots: ${percent(shares[step - 1])}; ${slots - free * size - used} are reserved and empty, ${free * size} free.${copies}${gone}`;
 }
 
@@ -20,7 +20,7 @@ export const table = (result) => ({
   rows: result.rows.map((row) => [row.name, stateOf(row), row.table.map((b) => `${b} ×${result.blocks[b].holders.length}`).join(", ") || "–"]),
 });
 
-// What stands behind a part of the picture, and the other parts that belong to it.
+// The details of a part of the picture, and the other parts that belong to it.
 export function explain({ rows, blocks, chosen, size, free, shares }, id) {
   const [kind, key] = id.split("-");
   if (kind === "request") {
@@ -32,10 +32,10 @@ export function explain({ rows, blocks, chosen, size, free, shares }, id) {
   if (kind === "step") return { text: `Step ${key}: ${percent(shares[key - 1])} of the slots.`, also: [] };
   if (kind === "block") {
     const { holders, filled, index } = blocks[key];
-    const held = `tokens from ${index * size} on of ${holders.join(", ")}; reference count ${holders.length}; ${filled} of ${size} slots filled`;
+    const held = `tokens from ${index * size} on, of ${holders.join(", ")}; reference count ${holders.length}; ${filled} of ${size} slots filled`;
     return { text: `Block ${key}: ${filled ? held : "free"}.`, also: holders.map((name) => `request-${name}`) };
   }
   const t = Math.min(chosen.done, key * size + size) - 1;
   const b = chosen.table[key];
-  return { text: `Token ${t} of ${chosen.name}: entry ${t} div ${size} = ${key}, so block ${b}; slot ${t} mod ${size} = ${t % size} of it.`, also: [`block-${b}`] };
+  return { text: `Token ${t} of ${chosen.name}: entry ${t} div ${size} = ${key}, so block ${b}; slot ${t} mod ${size} = ${t % size}.`, also: [`block-${b}`] };
 }
