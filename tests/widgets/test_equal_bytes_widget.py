@@ -80,9 +80,9 @@ def test_the_best_of_as_few_bytes_is_named() -> None:
     ("state", "reason"),
     [
         ({"k_bits": 16, "v_bits": 4}, "both floats of one type, or both rounded"),
-        ({"k_bits": 4, "v_bits": 4, "window": 32}, "didn't combine it with a window"),
-        ({"k_bits": 32, "v_bits": 32, "window": 32}, "we tried windows at inference"),
-        ({"k_bits": 8, "v_bits": 8, "key_axis": "token"}, "we tried keys by token"),
+        ({"k_bits": 4, "v_bits": 4, "window": 32}, "so it has no window"),
+        ({"k_bits": 32, "v_bits": 32, "window": 32}, "windows at inference were tried"),
+        ({"k_bits": 8, "v_bits": 8, "key_axis": "token"}, "keys by token were tried"),
         ({"k_bits": 8, "v_bits": 2}, "these two widths"),
     ],
 )

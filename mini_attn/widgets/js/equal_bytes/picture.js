@@ -71,17 +71,11 @@ function oneSeries(result, { member, line, beside }, n, at, { x, y }) {
   return { inside, hits: hits.join(""), tags, marks: [...line, ...beside].map(place) };
 }
 
-// The numbers of one line, over all marks: above theirs, or where no other mark is in the way.
-const SPOTS = [[0, -10], [0, 19], [14, 4], [-14, 4], [13, -9], [-13, -9], [13, 17], [-13, 17], [0, -22], [0, 31]];
-
-function labels(tags, marks, at) {
-  const taken = [...marks];
-  return tags.map(([px, py, words]) => {
-    const free = SPOTS.map(([dx, dy]) => [px + dx, py + dy]).filter(([x, y]) => y > at.top + 8 && y < at.bottom - 2 && x < at.right);
-    const clear = ([x, y]) => taken.every(([mx, my]) => (mx === px && my === py) || Math.abs(mx - x) > 12 || Math.abs(my - (y - 4)) > 11);
-    const [x, y] = free.find(clear) ?? [px, py - 10];
-    taken.push([x, y - 4]);
-    return text(x, y, words, "even-tag", MIDDLE);
+// The numbers of one line: above their marks, or below where another mark is in the way.
+function labels({ tags, marks }) {
+  return tags.map(([x, y, words]) => {
+    const over = marks.some(([a, b]) => Math.abs(a - x) < 12 && b < y - 1 && b > y - 26);
+    return text(x, y + (over ? 20 : -10), words, "even-tag", MIDDLE);
   }).join("");
 }
 
@@ -104,7 +98,7 @@ export function draw(result, { width = 720, live = false, label = "Loss or recal
   const both = scales(result, at);
   const drawn = result.lines.map((one, n) => oneSeries(result, one, n, at, both));
   const inside = legend.inside + axes(result, at, both) + chosen(result, at, both)
-    + drawn.map((one) => one.inside).join("") + labels(drawn.flatMap((one) => one.tags), drawn.flatMap((one) => one.marks), at)
+    + drawn.map((one) => one.inside).join("") + labels({ tags: drawn.flatMap((one) => one.tags), marks: drawn.flatMap((one) => one.marks) })
     + drawn.map((one) => one.hits).join("");
   return svg("even", width, at.bottom + 46, { live, label }, inside);
 }

@@ -28,12 +28,12 @@ const value = (point, measure) => amount(measure, point[measure][0]) + spread(po
 
 const REASONS = {
   member: "this member wasn't trained at this size",
-  numbers: "keys and values are either both floats of one type, or both rounded to integer codes",
-  codes: "the rounded cache keeps every token, so we didn't combine it with a window",
-  ring: "we measured this member's ring in float32 and bfloat16 only",
-  window: "we tried windows at inference in bfloat16 only, on multi-head attention with and without a learned sink",
-  axis: "we tried keys by token with equal bits only, and not on every member",
-  bits: "we didn't try these two widths on this member",
+  numbers: "keys and values are both floats of one type, or both rounded",
+  codes: "the rounded cache keeps every token, so it has no window",
+  ring: "this member's ring was measured in float32 and bfloat16 only",
+  window: "windows at inference were tried in bfloat16 only, on multi-head attention with and without a learned sink",
+  axis: "keys by token were tried with equal bits, and not on every member",
+  bits: "these two widths weren't tried on this member",
 };
 
 const SIZES = { "2x64": "", "3x96": " in three layers of width 96" };

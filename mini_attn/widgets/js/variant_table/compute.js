@@ -67,7 +67,7 @@ function rowOf(variant, { context, batch }, device) {
 export function compute(state) {
   const device = DEVICES.get(state.device);
   const rows = comparison.variants.map((variant) => rowOf(variant, state, device));
-  const there = rows.filter((row) => row.fits); // what does not fit cannot win where its cache counts
+  const there = rows.filter((row) => row.fits); // the others can't win
   const best = {
     cache: Math.min(...there.map((row) => row.cache)), flops: Math.min(...rows.map((row) => row.flops)),
     step: Math.min(...there.map((row) => row.step)), fit: Math.max(...rows.map((row) => row.fit)),

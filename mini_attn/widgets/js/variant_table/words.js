@@ -32,8 +32,7 @@ const listed = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(B
 
 export function describe(result) {
   const { rows, batch, context, base, device_name: device } = result;
-  const smallest = Math.min(...rows.map((row) => row.cache));
-  const least = rows.find((row) => row.cache === smallest);
+  const least = rows.reduce((a, b) => (b.cache < a.cache ? b : a));
   const plain = rows[0];
   const start = `${base}'s shape, ${whole(batch)} × ${whole(context)} tokens: ${named(plain)} keeps ${bytes(plain.cache)}, ${named(least)} ${bytes(least.cache)}.`;
   const out = rows.filter((row) => !row.fits);
