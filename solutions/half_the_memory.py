@@ -2,21 +2,21 @@
 
 MODEL = """
 Both halves take 16 GB, so 32 GB have to become 16. In groups of 32 with a float16 scale, 4-bit
-weights take 4.5 bits: 4.5 GB instead of 16, which saves 11.5 GB. That alone is not half: 4.5 + 16
-is 20.5 GB. A 2-bit cache with zeros and scales takes 3 bits: 3 GB, and with the weights as they are
-19 GB; it needs something from the weights too. Half of the weights set to zero saves nothing at all
-as long as the matrices are stored as they were. Stored as 2 of 4, it would be 9 GB instead of 16,
-and 25 GB together, at a loss that is larger than that of 4 bits.
+weights take 4.5 bits: 4.5 GB instead of 16, which saves 11.5 GB. That alone isn't half: 4.5 + 16 is
+20.5 GB. A 2-bit cache with zero points and scales takes 3 bits: 3 GB, and with the weights unchanged
+19 GB. It needs something from the weights, too. Setting half of the weights to zero saves nothing
+as long as the matrices are stored as before. Stored as 2 of 4, they would take 9 GB instead of 16,
+and 25 GB together, at a larger loss than that of 4 bits.
 
-So I combine mild steps. Weights in 4 bits, rounded by GPTQ with contracts as its data: 4.5 GB. The
-cache in 8 bits takes 9 GB with scales and zeros in groups of 32, together 13.5 GB. There is no need
-for 2 bits, where keys lose most, since a rounded key moves the weight to another token. If more had
-to go, I would take the values down before the keys.
+So I combine mild steps. Weights in 4 bits, rounded by GPTQ with contracts as its data, take 4.5 GB.
+The cache in 8 bits takes 9 GB with scales and zero points in groups of 32, together 13.5 GB. I don't
+need 2 bits, where keys lose most, because a rounded key moves weight to other tokens. If I had to
+save more, I'd give the values fewer bits before the keys.
 
-What would change my mind is a test for exact recall: names, sums and dates in a clause 20,000
-tokens back, asked for word for word, before and after. The mean loss of a text would not show such
-a fault, as most words do not need it. If recall falls, weights go back to 8 bits first, then the
-keys to 16, and I see which of the two it was.
+A test for exact recall would change my mind: names, sums and dates in a clause 20,000 tokens back,
+asked for word for word, before and after. The mean loss over a text wouldn't show such a fault,
+because most words don't need it. If recall falls, I'd first put the weights back to 8 bits, then the
+keys to 16, and see which of the two it was.
 """
 
 SAMPLES = [

@@ -1,24 +1,23 @@
-"""Whether it is known beforehand what will be asked."""
+"""Whether you know in advance what will be asked."""
 
 MODEL = """
-(a) The chat needs what is near and its beginning: a window with the first tokens. If the model
-puts idle weight on them, leaving them out would ruin it. It will not know what was said an hour
-ago. I would plant a fact and ask for it after 500, 2,000 and 5,000 tokens; beyond the window it
-has to fail, and the product should say so.
+(a) The chat needs its recent tokens and its first ones: a recency window with the first tokens. If
+the model dumps attention on those, evicting them would ruin it. It won't know what was said an hour
+ago. I'd plant a fact and ask for it after 500, 2,000 and 5,000 tokens. Beyond the window it has to
+fail, and the product should say so.
 
-(c) The instruction stands at the end of the prompt, so its queries have already looked at the
-report: choose once, at the end of the prompt, by what the last queries look at, with their
-neighbours. What goes wrong: the model writes a long summary, and what it needs for the end of it
-need not be what its first words looked at. I would compare with the full cache, fact by fact, for
-facts from the beginning, the middle and the end.
+(c) The instruction is at the end of the prompt, so its queries have already looked at the report:
+SnapKV, with the neighbors of the keys that the last queries attend to. What goes wrong: the summary
+is long, and its end may need other keys than its first words did. I'd compare with the full cache,
+fact by fact, for facts from the beginning, the middle and the end.
 
-(b) is the one for which nothing that forgets is right. The questions come after the choice: a key
-that nobody has looked at yet gets no weight, and it may be the one clause that is asked for.
-Received weight says what was needed, not what will be. Here I would keep all keys and let each
-query choose which to read, so that a step reads 2,048 but nothing is lost; that takes memory for
-the whole contract. If the memory is not there, then fewer bits for each key, or keys outside of
-the device, not fewer keys. The test asks for single clauses at known places, with questions that
-are not in the prompt.
+(b) is the one for which no method that forgets is right. The questions come after the eviction. A
+key that no query has attended to yet has received no weight, but it may be the one clause that's
+asked for. Received weight says what was needed, not what will be. Here I'd keep all keys and let
+each query select which to read, so a step reads 2,048 but nothing is lost. That takes memory for
+the whole contract. If there isn't enough, I'd use fewer bits per key or keep keys outside the
+device, not fewer keys. The test asks for single clauses at known places, with questions that aren't
+in the prompt.
 """
 
 SAMPLES = [

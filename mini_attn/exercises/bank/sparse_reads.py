@@ -111,7 +111,7 @@ def made(**numbers: Any) -> Exercise:
         difficulty=2,
         stage="warm-up",
         assessed=False,
-        section="Chosen for each query",
+        section="Query-aware selection: Quest, NSA, DSA",
         text=_text(n),
         starter="answer = ...  # your number of tokens",
         number=_number(n),

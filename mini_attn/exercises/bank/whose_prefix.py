@@ -13,7 +13,7 @@ EXERCISE = Exercise(
     difficulty=3,
     stage="transfer",
     assessed=False,
-    section="Prefixes that are known already",
+    section="Cached prefixes",
     text="""
 A provider serves many companies with one model and one pool of blocks, and every prompt can share
 the cached blocks of every other. Blocks are compared before they're shared, so no request ever gets
