@@ -1,22 +1,22 @@
 """Sharing pays where something is kept."""
 
 MODEL = """
-What is shared has to be what is kept. A query is made, meets the keys, and is gone. Keys and values
-lie in the cache until the text ends. With 8 heads of keys and values the cache falls to a quarter.
-With 8 query heads and 32 heads of keys and values it stays as it is, to the byte.
+Share what you keep. A query is made, meets the keys, and is gone. Keys and values stay in the cache
+until the text ends. With 8 heads of keys and values, the cache falls to a quarter. With 8 query
+heads and 32 heads of keys and values, it doesn't shrink by a single byte.
 
-A decode step reads the weights and the cache. In a long text, or a large batch, the cache is the
-larger part. Grouped attention cuts that part to a quarter; the mirror image reads as much as
-before. It also loses the reuse: in a group, a key that is read serves four queries.
+A decode step reads the weights and the cache. With a long context or a large batch, the cache is
+the larger part. Grouped attention cuts that part to a quarter; the mirror image reads as much as
+before. It also loses the reuse: in a group, each key that's read serves four queries.
 
-In parameters both save. Of four matrices of the same size grouped attention shrinks two, W_k and
-W_v, to a quarter each; the mirror image shrinks W_q alone. The scores cost the same in both, as 32
+Both save parameters. Of four matrices of the same size, grouped attention shrinks two, W_k and W_v,
+to a quarter each; the mirror image only shrinks W_q. The scores cost the same in both, because 32
 pairs of a query head and a key head are multiplied either way.
 
-In favour: there are still 32 different patterns, since four different key heads answer one question
-in four ways, and each has values of its own. As a model it may be as good as the other, and for a
-layer without a cache, in an encoder, the main objection falls away. For a decoder that serves long
-texts it saves in the wrong place.
+In favor: there are still 32 different patterns, because four different key heads answer one
+question in four ways, and each has its own values. As a model it may be as good as the other. For a
+layer without a cache, in an encoder, the main objection doesn't apply. For a decoder that serves
+long contexts, it saves in the wrong place.
 """
 
 SAMPLES = [

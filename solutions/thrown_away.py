@@ -1,23 +1,23 @@
 """Compare with what was there to be kept."""
 
 MODEL = """
-The 32,768 numbers are not 32,768 pieces of information. All keys and all values of a token are
-linear functions of one vector x of 7,168 numbers. Whatever the matrices are, no more than that can
-be in them. Most of the "98 %" is the same content, written out again for each head.
+The 32,768 values aren't 32,768 pieces of information. All keys and values of a token are linear
+functions of one vector x of 7,168 values. Whatever the matrices are, there can't be more in them
+than that. Most of the "98%" is the same content, written out again for each head.
 
-The second point is time. The latent does not compress a finished model. It is there from the first
-step of training, and the matrices in front of it and behind it are learned together. What passes is
-what the heads turn out to need. Trained heads need less than they could have: their keys and values
-lie near a space of far fewer directions than their size would allow.
+The second point is timing. The latent doesn't compress a finished model. It's there from the first
+step of training, and the matrices before and after it are learned together. So the heads send
+through it what they turn out to need. Trained heads need less than they could have: their keys and
+values are close to a space of far fewer dimensions than their size would allow.
 
-What is right: of 7,168 directions only 512 reach keys and values, for all heads of the layer
-together. That is a real restriction. A model in which every head needs its own part of x pays for
-it.
+The argument is right about one thing: of 7,168 directions, only 512 reach the keys and values, for
+all heads of the layer together. That's a real restriction, and a model in which every head needs
+its own part of x pays for it.
 
-How much is lost is a question for a measurement. One looks at the singular values of keys and
-values, stacked over all heads, of a model trained without a latent, and sees how fast they fall.
-The better one is a comparison of trained models: latent attention against grouped attention with a
-cache of as many bytes, and both against the full size, at the same parameters and data.
+Only a measurement can say how much is lost. You can stack keys and values over all heads, in a
+model trained without a latent, and see how fast their singular values fall. It's better to compare
+trained models: latent attention against grouped attention with a cache of as many bytes, and both
+against the full size, at the same parameters and data.
 """
 
 SAMPLES = [

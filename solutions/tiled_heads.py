@@ -15,6 +15,6 @@ WRONG = [
     ("six groups", 6, "by hand", "at most one gets it"),
     ("all groups but one", 7, "by hand", "at most one gets it"),
     ("another number", 16, "by hand", "count where the two agree"),
-    ("a fraction", 0.125, "by hand", "whole number"),
+    ("a fraction", 0.125, "by hand", "an integer"),
     ("a text", "4", "type", "one number"),
 ]

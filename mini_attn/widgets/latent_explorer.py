@@ -8,7 +8,7 @@ __all__ = ["LatentExplorer"]
 
 
 class LatentExplorer(LivingWidget):
-    """What is cached of each token, what a head makes of it, and the order that makes nothing.
+    """The cache of each token, what a head makes from it, and the order that makes nothing.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def _case(rng: np.random.Generator, first: int, seq: int, rank: int, rope: int) 
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: a prompt of two. The property: a chunk after a past stands where it stands."""
+    """By hand: a prompt of two. The property: a chunk after a past keeps its positions."""
     by_hand = {
         "both": np.array([[3.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0]]),
         "norm_weight": np.array([1.0, 1.0]),

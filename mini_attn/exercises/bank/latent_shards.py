@@ -8,13 +8,13 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 The latent cache of one long text is spread over several devices, and each holds some of the tokens.
-For one new token, every device has done the absorbed step over its own tokens alone, as if there
-were no others. For each head, it sends `mixed` `(n_devices, n_heads, kv_lora_rank)`, the weighted
-sum of its latents, and `lse` `(n_devices, n_heads)`, the logarithm of the sum of the exponentials
-of its scores. `w_uv` is `(n_heads, kv_lora_rank, v_head_dim)`. Return `share` `(n_devices,
-n_heads)`, the share of each head's weight that belongs to each device's tokens, and `out`
-`(n_heads, v_head_dim)`, the output of a device that held them all. Scores can be in the thousands.
-A device without tokens sends zeros and −inf; at least one has some.
+For one new token, every device has done the absorbed step over its own tokens alone, as if they
+were all there is. For each head, it sends `mixed` `(n_devices, n_heads, kv_lora_rank)`, the
+weighted sum of its latents, and `lse` `(n_devices, n_heads)`, the logarithm of the sum of the
+exponentials of its scores. `w_uv` is `(n_heads, kv_lora_rank, v_head_dim)`. Return `share`
+`(n_devices, n_heads)`, the share of each head's weight that belongs to each device's tokens, and
+`out` `(n_heads, v_head_dim)`, the output of a device that held them all. Scores can be in the
+thousands. A device without tokens sends zeros and −inf; at least one has some.
 """
 STARTER = '''
 def latent_shards(mixed, lse, w_uv):

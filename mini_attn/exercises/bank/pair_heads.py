@@ -168,7 +168,7 @@ def _found(inputs: Inputs, *, of: str = "both", by: str = "all pairings") -> lis
     return _best(-table if by == "largest" else table)
 
 
-WHAT_COUNTS = "What counts is the sum over all pairs."
+WHAT_COUNTS = "Minimize the sum over all pairs."
 ROOTS = ("You added up distances. Add their squares: one long distance counts more than two half "
          "as long.")  # fmt: skip
 MISTAKES: list[tuple[dict[str, Any], str]] = [
@@ -233,7 +233,7 @@ def asked(inputs: Inputs, outputs: Outputs) -> Outputs:
 
 
 def _told(best: float, cost: float) -> str:
-    """Return what an order costs, beside what it could."""
+    """Return the cost of an order, and the least possible."""
     least, much = apart(best, cost)
     return f"Your order changes keys and values by {much} in all; {least} is possible."
 

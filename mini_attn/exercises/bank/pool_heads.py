@@ -29,7 +29,7 @@ def _case(rng: np.random.Generator, d_model: int, heads: int, size: int, kv_head
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: four heads of two become two. The property: equal neighbours stay as they are."""
+    """By hand: four heads of two become two. The property: equal neighbors don't change."""
     weight = np.array([[1.0, 2.0, 3.0, 4.0, 10.0, 20.0, 30.0, 40.0]])
     same = rng.standard_normal((5, 2, 1, 3))
     equal = np.broadcast_to(same, (5, 2, 2, 3)).reshape(5, 12).copy()

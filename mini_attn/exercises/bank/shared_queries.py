@@ -27,7 +27,7 @@ End with a verdict, and with the best case for your colleague's idea.
         "Compares the caches, with the reason.": 2,
         "Says what follows for the time of a decode step.": 1,
         "Compares the parameters, matrix by matrix.": 1,
-        "Says something true in favour of the proposal.": 1,
+        "Says something true in favor of the proposal.": 1,
     },
     hints=(
         "For query, key and value in turn: how long is it needed after its token was read?",

@@ -38,7 +38,7 @@ MISTAKES = {
 }
 
 
-_WHOLE = f"A head is right or not: the answer is a whole number from 0 to {HEADS}."
+_WHOLE = f"A head is right or not. The answer is an integer from 0 to {HEADS}."
 NUMBER = NumberQuestion(
     answer=ANSWER,
     unit="heads",

@@ -85,7 +85,7 @@ def _ten_times() -> Question:
                 "You compared one layer with one layer. The models have different numbers of "
                 "layers.",
             ),
-            Mistake(1 / ratio, "That's the ratio the other way round."),
+            Mistake(1 / ratio, "That's the ratio upside down."),
             Mistake(10, "The cache doesn't grow with the parameters. Count the heads it keeps."),
             Mistake(
                 2 * ratio,

@@ -80,7 +80,7 @@ def _intensity() -> Question:
                 cost.cache_intensity(replace(model, n_kv_heads=1)),
                 "That would be multi-query attention, with a single key/value head for all.",
             ),
-            Mistake(1 / answer, "That's bytes per FLOP. The question is the other way round."),
+            Mistake(1 / answer, "That's bytes per FLOP. The question asks for FLOPs per byte."),
             Mistake(answer / 8, "That's FLOPs per bit. A byte has 8 bits."),
         ),
     )
@@ -197,7 +197,7 @@ def _one_sequence() -> Question:
             Mistake(
                 1, "It isn't nothing: the larger cache adds a few gigabytes to what a step reads."
             ),
-            Mistake(1 / answer, "That's the ratio the other way round. More heads take longer."),
+            Mistake(1 / answer, "That's the ratio upside down. More heads take longer."),
             Mistake(round(100 * (answer - 1)), "That's by how many percent. How many times?"),
             Mistake(
                 (weights + HEADS * cache) / (weights + cache),
