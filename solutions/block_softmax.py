@@ -86,11 +86,11 @@ def _list(q, k, v, block):
     return block_attention(q, k, v, block).tolist()
 
 
-def _with_top(new_top, factor=lambda old, new: np.exp(old - new)):
+def _with_top(new_top, factor=lambda old, new: np.exp(old - new), begin=-np.inf):
     """The reference with another maximum, or another factor for the old sums."""
 
     def answer(q, k, v, block):
-        top = np.full(len(q), -np.inf)
+        top = np.full(len(q), begin)
         total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
         for start in range(0, len(k), block):
             scores = q @ k[start : start + block].T / np.sqrt(q.shape[1])
@@ -117,18 +117,27 @@ def _shared(top, scores):
     return np.full(len(top), max(top.max(), scores.max()))
 
 
+def _first(top, scores):
+    return np.where(np.isfinite(top), top, scores.max(axis=1))
+
+
 def _grown(old, new):
     return np.where(np.isfinite(old), np.exp(new - old), 0.0)
 
 
 WRONG = [
-    ("starter: nothing brought up to date", _blocked(False, False), "by hand", "old maximum"),
-    ("the total forgotten", _blocked(keep_total=False), "by hand", "the total is not"),
-    ("out forgotten", _blocked(keep_out=False), "by hand", "out is not"),
-    ("blocks averaged", _averaged, "by hand", "averaged"),
+    (
+        "starter: nothing brought up to date",
+        _blocked(False, False),
+        "by hand",
+        "rescale the old sums",
+    ),
+    ("the total forgotten", _blocked(keep_total=False), "by hand", "but not the total"),
+    ("out forgotten", _blocked(keep_out=False), "by hand", "but not out"),
+    ("blocks averaged", _averaged, "by hand", "average the blocks"),
     ("only the last block", _last_only, "by hand", "Only the last block"),
-    ("full blocks only", _full_blocks, "edges", "left out"),
-    ("no maximum", _no_maximum, "finite", "No maximum is subtracted"),
+    ("full blocks only", _full_blocks, "edges", "left out the last keys"),
+    ("no maximum", _no_maximum, "finite", "subtract a maximum"),
     ("no scale", _no_scale, "by hand", "scale"),
     ("half", _half, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
@@ -137,4 +146,6 @@ WRONG = [
     ("all keys at once", _at_once, "property", "one block of 8"),
     ("the block's own maximum", _with_top(_block_only), "finite", "largest score so far"),
     ("one maximum for all queries", _with_top(_shared), "finite", "share one maximum"),
+    ("the first block's maximum", _with_top(_first), "finite", "first block's maximum"),
+    ("from −1e4", _with_top(_so_far, begin=-1e4), "finite", "starts at a finite number"),
 ]

@@ -9,11 +9,11 @@ REFERENCE = math.ceil(ridge * d / (d - 2 * ridge))
 WRONG = [
     ("starter", ..., "attempted", "three dots"),
     ("weights only", 300, "by hand", "weight matrix only"),
-    ("result forgotten", 324, "by hand", "One of the two"),
+    ("result forgotten", 324, "by hand", "left out one of two"),
     ("four bytes", 849, "by hand", "2 bytes, not 4"),
     ("one byte", 162, "by hand", "2 bytes, not 1"),
     ("rounded down", REFERENCE - 1, "by hand", "round up"),
-    ("one too many", REFERENCE + 1, "by hand", "One too many"),
+    ("one too many", REFERENCE + 1, "by hand", "one too many"),
     ("a power of 2", 512, "by hand", "power of 2"),
     ("weights only, one FLOP", 600, "by hand", "Two things"),
     ("weights only, one byte", 150, "by hand", "Two things"),

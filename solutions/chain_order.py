@@ -96,6 +96,27 @@ def _every_way(sizes):
     return np.array([way(0, len(sizes) - 1, f) for f in (min, max)])
 
 
+def _table(sizes, inner=lambda k: 2 * k, inside=None):
+    """The least and the most, with another count for a product or another choice inside."""
+
+    @functools.cache
+    def way(i, j, f):
+        if j - i < 2:
+            return 0
+        pick = f if inside is None or (i, j) == (0, len(sizes) - 1) else inside
+        return pick(
+            way(i, k, f) + way(k, j, f) + int(sizes[i]) * inner(int(sizes[k])) * int(sizes[j])
+            for k in range(i + 1, j)
+        )
+
+    return np.array([way(0, len(sizes) - 1, f) for f in (min, max)])
+
+
+def _last_product(sizes):
+    ways = [2 * int(sizes[0]) * int(k) * int(sizes[-1]) for k in sizes[1:-1]] or [0]
+    return np.array([min(ways), max(ways)])
+
+
 def _int32(sizes):
     return chain_order(sizes).astype(np.int32)
 
@@ -105,16 +126,16 @@ def _mixed(first, second):
 
 
 WRONG = [
-    ("multiply-adds", lambda sizes: chain_order(sizes) // 2, "by hand", "2 FLOPs"),
+    ("multiply-adds", lambda sizes: chain_order(sizes) // 2, "by hand", "counted multiply-adds"),
     ("swapped", lambda sizes: chain_order(sizes)[::-1], "by hand", "swapped"),
     ("from the left", lambda sizes: np.array([_left(sizes)] * 2), "by hand", "left to the right"),
     ("from the right", lambda sizes: np.array([_right(sizes)] * 2), "by hand", "right to the left"),
-    ("two ways", _two_ways, "random", "Only two ways"),
+    ("two ways", _two_ways, "random", "only two ways"),
     (
         "two ways, unsorted",
         lambda sizes: np.array([_left(sizes), _right(sizes)]),
         "random",
-        "Only two ways",
+        "only two ways",
     ),
     ("cheapest product first", _greedy, "random", "at that moment"),
     ("largest size first", _by_size, "random", "largest inner size"),
@@ -125,6 +146,27 @@ WRONG = [
     ("most from the ends", _mixed(chain_order, _two_ways), "random", "one end to the other"),
     ("most peeled", _mixed(chain_order, _peeled), "random", "both sides"),
     ("most greedy", _mixed(chain_order, _greedy), "random", "of each moment"),
+    (
+        "exact additions",
+        lambda sizes: _table(sizes, lambda k: 2 * k - 1),
+        "by hand",
+        "addition less",
+    ),
+    ("no contracted size", lambda sizes: _table(sizes, lambda k: 2), "by hand", "contracted size"),
+    ("a matrix short", lambda sizes: chain_order(sizes[:-1]), "by hand", "at one end"),
+    ("last product alone", _last_product, "by hand", "last product alone"),
+    (
+        "cheap inside",
+        _mixed(chain_order, lambda s: _table(s, inside=min)),
+        "random",
+        "cheap brackets inside",
+    ),
+    (
+        "expensive inside",
+        _mixed(lambda s: _table(s, inside=max), chain_order),
+        "random",
+        "expensive brackets inside",
+    ),
     ("the least alone", lambda sizes: chain_order(sizes)[:1], "shape", "shape"),
     ("a list", lambda sizes: chain_order(sizes).tolist(), "type", "NumPy array"),
     ("floats", lambda sizes: chain_order(sizes).astype(float), "dtype", "whole numbers"),

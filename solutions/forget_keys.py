@@ -59,8 +59,13 @@ def _in_place(out, lse, scores, values):
 
 
 WRONG = [
-    ("not divided", _with_out(lambda o, g, v: o - g @ v), "by hand", "do not sum to 1"),
-    ("multiplied", _with_out(lambda o, g, v: (o - g @ v) * (1 - g.sum())), "by hand", "multiplied"),
+    ("not divided", _with_out(lambda o, g, v: o - g @ v), "by hand", "sum to 1 any more"),
+    (
+        "multiplied",
+        _with_out(lambda o, g, v: (o - g @ v) * (1 - g.sum())),
+        "by hand",
+        "multiply the rest",
+    ),
     ("only divided", _with_out(lambda o, g, v: o / (1 - g.sum())), "by hand", "still in it"),
     ("the old output", _with_out(lambda o, g, v: o), "by hand", "the old one"),
     (
@@ -85,7 +90,7 @@ WRONG = [
         "added once more",
         _with_out(lambda o, g, v: (o + g @ v) / (1 - g.sum())),
         "by hand",
-        "added once more",
+        "add the removed tokens",
     ),
     ("the old lse", _with_lse(lambda lse, s: lse), "by hand", "smaller now"),
     ("both half", _both_forgotten, "by hand", "smaller now"),
@@ -100,7 +105,7 @@ WRONG = [
         "added to the sum",
         _with_lse(lambda lse, s: lse + np.log1p(np.exp(s - lse).sum())),
         "by hand",
-        "leave it",
+        "Subtract them",
     ),
     ("a logarithm of base 2", _with_lse(lambda lse, s: lse / np.log(2)), "by hand", "should be"),
     ("exponentials of scores", _direct, "finite", "relative to"),

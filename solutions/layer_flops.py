@@ -129,16 +129,36 @@ def _no_head_dim(*, head_dim, **named):
     return flops // np.array([1, head_dim, head_dim, 1])
 
 
+def _changed(change):
+    def answer(**named):
+        return change(layer_flops(**named), named)
+
+    return answer
+
+
+def _queries_only(flops, named):
+    flops[0] = 2 * named["seq"] * named["d_model"] * named["n_heads"] * named["head_dim"]
+    return flops
+
+
+def _not_halved(flops, named):
+    return flops * np.array([1, 2, 2, 1]) if named["causal"] else flops
+
+
 WRONG = [
+    ("queries only", _changed(_queries_only), "by hand", "queries only"),
+    ("three times", _changed(lambda f, n: f * np.array([3, 1, 1, 1])), "by hand", "three times"),
+    ("one token", _changed(lambda f, n: f // [n["seq"], 1, 1, n["seq"]]), "by hand", "one token"),
+    ("not halved", _changed(_not_halved), "random", "forgot to halve"),
     ("multiply-adds", _multiply_adds, "by hand", "2 FLOPs"),
     ("one head", _one_head, "by hand", "one head"),
-    ("heads twice", _heads_twice, "by hand", "counted twice"),
+    ("heads twice", _heads_twice, "by hand", "heads twice in the pairs"),
     ("always the full square", _always_full, "random", "visible pairs"),
-    ("half of the square", _half_square, "random", "splits the diagonal"),
-    ("no diagonal", _no_diagonal, "random", "diagonal is missing"),
-    ("nothing shared", _no_sharing, "property", "n_kv_heads heads"),
+    ("half of the square", _half_square, "random", "the diagonal is whole"),
+    ("no diagonal", _no_diagonal, "random", "left out the diagonal"),
+    ("nothing shared", _no_sharing, "property", "They have n_kv_heads"),
     ("key/value heads only", _kv_heads_only, "property", "its own scores"),
-    ("width is d_model", _square_weights, "property", "need not be d_model"),
+    ("width is d_model", _square_weights, "property", "d_model as the width"),
     ("no weighted sum", _no_values, "by hand", "Wrong here: the weighted sum"),
     ("32 bits", _overflows, "edges", "too large for 32 bits"),
     ("floats", _floats, "dtype", "whole numbers"),
@@ -146,12 +166,12 @@ WRONG = [
     ("one sum", _sum, "shape", "shape"),
     ("only the scores causal", _only_scores_causal, "random", "In the weighted sum alone"),
     ("causal turned round", _turned_round, "by hand", "wrong way round"),
-    ("no projection of values", _no_values_projected, "by hand", "One projection is missing"),
+    ("no projection of values", _no_values_projected, "by hand", "left out one projection"),
     ("output counted twice", _output_twice, "by hand", "among the projections"),
     ("scores of shared keys", _shared_scores, "property", "its own scores"),
-    ("width of the queries is d_model", _width_of_d_model, "property", "need not be d_model"),
-    ("half square, nothing shared", _half_square_unshared, "random", "splits the diagonal"),
+    ("width of the queries is d_model", _width_of_d_model, "property", "d_model as the width"),
+    ("half square, nothing shared", _half_square_unshared, "random", "the diagonal is whole"),
     ("three things", _full_unshared_halved, "by hand", "Wrong here"),
     ("output of shared heads", _narrow_output, "property", "takes n_heads heads in"),
-    ("scores without head_dim", _no_head_dim, "by hand", "sum of head_dim products"),
+    ("scores without head_dim", _no_head_dim, "by hand", "left out head_dim"),
 ]

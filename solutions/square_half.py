@@ -6,7 +6,7 @@ REFERENCE = weights // (4 * d_model)
 
 WRONG = [
     ("starter", ..., "attempted", "three dots"),
-    ("no MLP", 8192, "by hand", "MLP is missing"),
+    ("no MLP", 8192, "by hand", "left out the MLP"),
     ("MLP not gated", 19_200, "by hand", "three matrices"),
     ("one matrix of the MLP", 13_696, "by hand", "one matrix"),
     ("one product", 49_408, "by hand", "one of the two products"),
@@ -14,11 +14,11 @@ WRONG = [
     ("visible pairs", 49_407, "by hand", "visible pairs"),
     ("width 8d/3", 24_576, "by hand", "rounded up"),
     ("width 4d", 32_768, "by hand", "width 4d"),
-    ("no output projection", 22_656, "by hand", "output projection"),
+    ("no output projection", 22_656, "by hand", "left out the output projection"),
     ("divided by the layers", 772, "by hand", "cancels"),
     ("d_model for each head", 772, "by hand", "they share d_model"),
     ("causal half", 49_408, "by hand", "causal half"),
-    ("MLP alone", 16_512, "by hand", "projections are missing"),
+    ("MLP alone", 16_512, "by hand", "left out the projections"),
     ("multiply-adds against FLOPs", 12_352, "by hand", "on both sides"),
     ("fewer key/value heads", 21_632, "by hand", "as many key/value heads"),
     ("context as long as d_model", 4096, "by hand", "solve for n"),

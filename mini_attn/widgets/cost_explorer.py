@@ -8,14 +8,14 @@ __all__ = ["CostExplorer"]
 
 
 class CostExplorer(LivingWidget):
-    """Which part of a layer takes how much, and from how many tokens on the square leads.
+    """FLOPs and bytes of each part of a layer, and where the quadratic part becomes the larger one.
 
     Parameters
     ----------
     seq : int
-        Tokens, 16 to 262,144.
+        Tokens, 16 to 1,048,576.
     d_model : {192, 384, 768, 1536, 3072, 6144}
-        Width; heads have 64 numbers each, one key/value head for each query head.
+        Width; heads have dimension 64, with one key/value head for each query head.
     mlp : {"none", "plain", "gated", "narrow"}
         None, width 4 d, gated with width 4 d, gated with width 8 d / 3.
     pairs : {"full", "exact"}
@@ -37,6 +37,6 @@ class CostExplorer(LivingWidget):
     _widget = "cost_explorer"
     caption = (
         "One layer of width 768 on 1,024 tokens, with an MLP of width 4d: the scores and the "
-        "weighted sum are 18.2 % of the FLOPs; they reach one half at 4,608 tokens. Written down, "
-        "the scores take more bytes than all rows from 320 tokens on."
+        "weighted sum are 18.2% of the FLOPs; they reach one half at 4,608 tokens. Materialized, "
+        "the scores take more bytes than all rows beyond 320 tokens."
     )

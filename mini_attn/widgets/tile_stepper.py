@@ -35,6 +35,6 @@ class TileStepper(LivingWidget):
     _widget = "tile_stepper"
     caption = (
         "A product of (4, 8) and (8, 4) with tiles of 2 × 2 in fast memory, not quite half done. "
-        "The digit in a cell says how often its number was read. At the end, all sizes of tile "
-        "have done 256 FLOPs, and have moved 272, 144 or 80 numbers."
+        "The digit in a cell says how often its number was read. At the end, all tile sizes "
+        "have done 256 FLOPs and moved 272, 144 or 80 numbers."
     )

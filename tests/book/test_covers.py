@@ -196,7 +196,7 @@ def test_a_guess_uncovers_and_is_remembered(visit: Visit, protocol: str) -> None
 @pytest.mark.browser
 def test_show_me_opens_by_keyboard_and_covers_again(visit: Visit) -> None:
     page = visit.look(CHAPTER, width=360)
-    box = cover(page, "matmul/doubled")
+    box = cover(page, "matmul/order")
     button = box.get_by_role("button", name="Show me: a cell with its output")
     expect(button).to_have_attribute("aria-expanded", "false")
     button.focus()
@@ -260,7 +260,7 @@ def test_without_storage_a_page_still_covers_and_uncovers(visit: Visit) -> None:
     box.get_by_role("button", name="Show me").click()
     expect(box.locator(".covered-body")).to_be_visible()
     answer(page, 1, "8")
-    expect(cover(page, "matmul/doubled").locator(".covered-body")).to_be_visible()
+    expect(cover(page, "matmul/order").locator(".covered-body")).to_be_visible()
     unfold(page).get_by_role("switch", name="Guess first").uncheck()
     assert not any(is_covered(box) for box in page.locator(".covered").all())
     own = ("blocked", "theme mode")  # the theme's scripts complain of it

@@ -8,10 +8,11 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-This function is meant to compute attention of one head over blocks of keys, so that no more than
-`(q_len, block)` scores exist at a time. It passed the one test below it. Find out
-when it is wrong, and repair it. `q` is `(q_len, head_dim)`, `k` is `(kv_len, head_dim)`, `v` is
-`(kv_len, v_head_dim)`; return `out` of shape `(q_len, v_head_dim)`. Scores may be large.
+This function should compute attention of one head over blocks of keys, so that no more than
+`(q_len, block)` scores exist at a time. It passes the one test below it. Find out when it's wrong,
+and repair it. `q` is `(q_len, head_dim)`, `k` is `(kv_len, head_dim)`, `v` is
+`(kv_len, v_head_dim)`. Return `out` of shape `(q_len, v_head_dim)`. Scores can be in the tens of
+thousands, positive or negative.
 """
 STARTER = '''
 def block_attention(q, k, v, block):
@@ -58,11 +59,17 @@ def cases(rng: np.random.Generator) -> Cases:
     apart = _drawn(rng, 2, 6, 4, 2)
     apart["q"] = np.array([[1.0], [-1.0]]) * (np.abs(apart["q"]) + 1)
     apart["k"] = 500 * (np.abs(apart["k"]) + 1)
+    rising = _drawn(rng, 2, 6, 1, 3)  # row 0 stays where it began, row 1 rises out of reach
+    rising["q"], rising["k"] = np.array([[1.0], [-1.0]]), 800 - 600.0 * np.arange(6)[:, None]
+    deep = _drawn(rng, 2, 6, 1, 3)  # all scores of row 0 are far below any number one would guess
+    deep["q"], deep["k"] = np.array([[1.0], [1e-4]]), -20_000 - np.arange(6.0)[:, None]
     return {
         "by hand": [by_hand],
         "random": [_drawn(rng, 3, 8, 4, 2), _drawn(rng, 2, 9, 5, 3)],
         # And a row of keys so long that all scores at once are seen to take room.
-        "property": [huge, low, falling, apart, _drawn(rng, 64, 1024, 4, 8)],
+        "property": [
+            huge, low, falling, apart, rising, deep, _drawn(rng, 64, 1024, 4, 8),
+        ],
         # A last block that is not full, one block, more room than keys, one key.
         "edges": [
             _drawn(rng, 4, 7, 3, 3), _drawn(rng, 2, 5, 4, 5), _drawn(rng, 2, 3, 4, 8),
@@ -80,25 +87,27 @@ def room(inputs: Inputs) -> tuple[int, str]:
     """Half of what the scores of all keys take; short rows do not matter."""
     rows, keys = len(inputs["q"]), len(inputs["k"])
     return max(4 * rows * keys, 200_000), (
-        f"Scores of all {keys:,} keys exist at the same time, for {rows} queries. The task allows "
-        f"those of one block of {inputs['block']}."
+        f"You hold the scores of all {keys:,} keys at the same time, for {rows} queries. The task "
+        f"allows those of one block of {inputs['block']}."
     )
 
 
 def _tops(top: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray]:
     """Return what may be subtracted from the scores of a block: the first is right."""
     return {
+        "first": np.where(np.isfinite(top), top, scores.max(axis=1)),
         "so far": np.maximum(top, scores.max(axis=1)), "block": scores.max(axis=1),
         "shared": np.full(len(top), max(top.max(), scores.max())), "none": np.zeros(len(top)),
     }  # fmt: skip
 
 
 def _blocked(
-    inputs: Inputs, *, keep_total: str = "right", keep_out: str = "right", rule: str = "so far"
-) -> np.ndarray:
+    inputs: Inputs, *, keep_total: str = "right", keep_out: str = "right", rule: str = "so far",
+    begin: float = -np.inf,
+) -> np.ndarray:  # fmt: skip
     """The loop over blocks, with the old sums brought up to date in one way or another."""
     q, k, v, block = (inputs[key] for key in ("q", "k", "v", "block"))
-    top = np.full(len(q), -np.inf)
+    top = np.full(len(q), begin)
     total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
     for start in range(0, len(k), block):
         scores = q @ k[start : start + block].T * q.shape[1] ** -0.5
@@ -131,31 +140,38 @@ def slips(inputs: Inputs) -> Slips:
     plain = {**inputs, "q": inputs["q"] * inputs["q"].shape[1] ** 0.5}
     return [
         (_blocked(inputs, keep_total="not", keep_out="not"),
-         "When a larger score comes, the exponentials of earlier blocks still stand against the "
-         "old maximum. Old sums and new ones need the same one: bring the old up to date."),
+         "When a larger score comes, your old sums are still relative to the old maximum. Old and "
+         "new sums need the same one, so rescale the old sums."),
         (_blocked(inputs, keep_total="not"),
-         "out is brought up to the new maximum and the total is not: the quotient mixes two."),
+         "You rescale out to the new maximum, but not the total. The quotient mixes two maxima."),
         (_blocked(inputs, keep_out="not"),
-         "The total is brought up to the new maximum and out is not: the quotient mixes two."),
+         "You rescale the total to the new maximum, but not out. The quotient mixes two maxima."),
         (_each_alone(inputs, blocks),
-         "Each block is normalised by itself, then the blocks are averaged. A block with small "
-         "scores should count less: normalise once, at the end."),
+         "You normalize each block by itself and then average the blocks. A block with small "
+         "scores "
+         "should count less, so normalize once, at the end."),
         (_blocked(cut) if whole else np.full_like(_blocked(inputs), np.nan),
-         "The last keys are left out: the last block may hold fewer than the others."),
-        (_each_alone(inputs, blocks[-1:]), "Only the last block is in the result: add to the sums "
-         "of the blocks before, do not replace them."),
-        (_blocked(plain), "The scale 1 / √head_dim is lost."),
+         "You left out the last keys. The last block can hold fewer than the others."),
+        (_each_alone(inputs, blocks[-1:]), "Only the last block is in your result. Add to the sums "
+         "of the earlier blocks instead of replacing them."),
+        (_blocked(plain), "You lost the scale 1 / √head_dim."),
         (_blocked(inputs, keep_total="grown", keep_out="grown"),
-         "The factor is upside down. When the maximum grows, the old sums shrink: e to the old "
+         "Your factor is upside down. When the maximum grows, the old sums shrink: e to the old "
          "maximum minus the new one."),
         (_blocked(inputs, rule="none"),
-         "No maximum is subtracted, so large scores overflow and very low ones all become 0."),
+         "You don't subtract a maximum, so large scores overflow and very low ones become 0."),
+        (_blocked(inputs, rule="first"),
+         "You subtract the first block's maximum from every block. Where a later block has much "
+         "larger scores, the exponentials overflow. Update the maximum as you go."),
+        (_blocked(inputs, begin=-1e4),
+         "Your maximum starts at a finite number. Where all scores are far below it, all weights "
+         "become 0. Start at −inf."),
         (_blocked(inputs, rule="block"),
-         "The maximum falls where a block has smaller scores, and the factor overflows. Keep the "
-         "largest score so far."),
+         "Your maximum falls where a block has smaller scores, and then the factor overflows. Keep "
+         "the largest score so far."),
         (_blocked(inputs, rule="shared"),
-         "All queries share one maximum. Where a query's own scores lie far below it, its weights "
-         "all become 0: every query needs its own."),
+         "All your queries share one maximum. Where a query's own scores are far below it, its "
+         "weights all become 0. Every query needs its own."),
     ]  # fmt: skip
 
 
@@ -180,12 +196,13 @@ EXERCISE = Exercise(
     hints=(
         "Follow one query over two blocks, the larger score in the second. Against which maximum "
         "were the first block's exponentials taken?",
-        "Keep the old maximum until the new one is known. exp(score − new) is exp(score − old) "
-        "times one factor, the same for all old scores: put it on both sums.",
+        "Keep the old maximum until you know the new one. exp(score − new) is exp(score − old) "
+        "times one factor, the same for all old scores. Put it on both sums.",
     ),
     common_errors=(
         "Testing with the best key first: then nothing ever has to be rescaled.",
         "Leaving the maximum out: right for small scores, overflow for large ones.",
+        "Starting it at a number that some scores are below.",
     ),
     cases=cases,
     expected=expected,

@@ -47,31 +47,31 @@ assert cost.product_flops(Numbers().right, 4096, 4096) >= 300 * cost.product_byt
 
 def _text(n: Numbers) -> str:
     return f"""
-With pencil and paper: an accelerator needs {n.ridge} FLOPs for each byte, to be bound by
-arithmetic. Its weights are {n.size:,} × {n.size:,} numbers in bfloat16. `m` rows of {n.size:,}
-numbers in bfloat16 are read, multiplied by them, and the result is written in bfloat16; each
-number moves once. What is the smallest `m` for which the product does at least {n.ridge} FLOPs for
-each byte?
+With pencil and paper: an accelerator is compute-bound from {n.ridge} FLOPs per byte. A layer has
+{n.size:,} × {n.size:,} weights in bfloat16. It reads `m` rows of {n.size:,} numbers in bfloat16,
+multiplies them by the weights, and writes the result in bfloat16. Each number moves once. What's
+the smallest `m` for which the product does at least {n.ridge} FLOPs per byte?
 """
 
 
 def _mistakes(n: Numbers) -> dict[float, str]:
-    moved = "Two things are missing: the rows and the result are moved as well, and a"
+    moved = "Two things are missing: the rows and the result move too, and a"
     return {
-        n.least(moved=1): "That counts the bytes of the weight matrix only. The rows "
-        "are read and the result is written as well, and with hundreds of rows it shows.",
-        n.least(moved=2): "One of the two is missing: the rows are read, and the result is "
-        "written.",
-        n.least(4): "Twice too little work for each byte: in bfloat16 a number takes 2 bytes, "
+        n.least(moved=1): "You counted the bytes of the weight matrix only. The rows "
+        "and the result move too, and with hundreds of rows it shows.",
+        n.least(moved=2): "You left out one of two: the rows are read, and the result is written.",
+        n.least(4): "You have half the FLOPs per byte. In bfloat16 a number takes 2 bytes, "
         "not 4, and a multiply-add is 2 FLOPs, not 1.",
-        n.least(1): "In bfloat16 a number takes 2 bytes, not 1.",
-        n.right - 1: f"With that many rows the intensity is still a little below {n.ridge}: round "
+        n.least(1): "You took 1 byte per number. In bfloat16 it's 2 bytes, not 1.",
+        n.right - 1: f"With that many rows the intensity is still a little below {n.ridge}, "
+        "so round "
         "up.",
-        n.right + 1: "One too many: one row less is enough already.",
-        n.power: "That is the next power of 2. The smallest number that is enough need not be one.",
+        n.right + 1: "That's one too many. One row less is already enough.",
+        n.power: "That's the next power of 2. The smallest number that's enough doesn't have "
+        "to be one.",
         n.least(4, 1): f"{moved} multiply-add is 2 FLOPs, not 1, at 2 bytes a number.",
         n.least(1, 1): f"{moved} number in bfloat16 takes 2 bytes, not 1.",
-        n.size: "That is the size of the matrix. The number of rows m is what you look for.",
+        n.size: "That's the size of the matrix. The question asks for the number of rows m.",
     }
 
 
@@ -82,7 +82,7 @@ def _number(n: Numbers) -> NumberQuestion:
         mistakes=foreseen(_mistakes(n)),
         otherwise=(
             Remark(
-                "Rows are whole: round up to the first number that is enough.",
+                "Rows are whole. Round up to the first number that's enough.",
                 low=n.right - 1,
                 high=n.right,
             ),
@@ -112,14 +112,14 @@ def made(**numbers: Any) -> Exercise:
         text=_text(n),
         number=_number(n),
         hints=(
-            "Intensity is FLOPs over bytes. Both grow with m, but only the FLOPs grow in "
-            "proportion to it.",
+            "Intensity is FLOPs over bytes. Both grow with m, but only the FLOPs are proportional "
+            "to it.",
             f"FLOPs: 2 m d². Bytes: 2 (d² + 2 m d). Set 2 m d² = {n.ridge} · 2 (d² + 2 m "
             "d), solve for m, and round up.",
         ),
         common_errors=(
             "Leaving out the rows themselves and the result.",
-            "Using 4 bytes a number.",
+            "Using 4 bytes per number.",
         ),
         draw=partial(drawn, made, CHOICES),
     )

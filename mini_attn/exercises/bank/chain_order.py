@@ -10,11 +10,11 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-A chain of matrices is multiplied. `sizes` is an integer array: matrix number `i` has shape
-`(sizes[i], sizes[i + 1])`, so there is one matrix fewer than sizes. The brackets may go anywhere,
+You multiply a chain of matrices. `sizes` is an integer array: matrix number `i` has shape
+`(sizes[i], sizes[i + 1])`, so there's one matrix fewer than sizes. The brackets can go anywhere,
 but the order of the matrices stays. Return an integer array of two counts: the FLOPs of the
 cheapest way to multiply the chain, and those of the most expensive one. Count a multiply-add as 2.
-A chain may have 20 matrices, which is too many to try every way.
+A chain can have 20 matrices, which is too many to try every way.
 """
 STARTER = '''
 def chain_order(sizes):
@@ -51,11 +51,26 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"flops": ((2,), "i")}
 
 
-def _best(sizes: tuple[int, ...], choose: Choose, *, ends: bool = False, near: bool = False) -> int:
+def _last(sizes: tuple[int, ...], first: int, k: int, last: int, way: str) -> int:
+    """FLOPs of the product that contracts size k, or what a slip makes of them."""
+    a, inner, b = sizes[first], sizes[k], sizes[k + 1 if way == "near" else last]
+    if way == "exact":
+        return a * b * (2 * inner - 1)
+    return 2 * a * b * (1 if way == "no inner" else inner)
+
+
+def _best(
+    sizes: tuple[int, ...],
+    choose: Choose,
+    *,
+    ends: bool = False,
+    way: str = "right",
+    inside: Choose | None = None,
+) -> int:
     """FLOPs of the chain whose last product is chosen, and so on inside its brackets.
 
-    With ``ends`` one side of each product is a single matrix; with ``near`` a product is counted
-    as if its right side were one.
+    With ``ends`` one side of each product is a single matrix; ``way`` is how a product is counted,
+    "near" as if its right side were one matrix; ``inside`` chooses within the last brackets.
     """
 
     @cache
@@ -63,13 +78,9 @@ def _best(sizes: tuple[int, ...], choose: Choose, *, ends: bool = False, near: b
         splits = range(first + 1, last)
         if ends:
             splits = range(first + 1, last, max(last - first - 2, 1))
-        return choose(
-            (
-                flops(first, k)
-                + flops(k, last)
-                + 2 * sizes[first] * sizes[k] * sizes[k + 1 if near else last]
-                for k in splits
-            ),
+        pick = choose if inside is None or (first, last) == (0, len(sizes) - 1) else inside
+        return pick(
+            (flops(first, k) + flops(k, last) + _last(sizes, first, k, last, way) for k in splits),
             default=0,
         )
 
@@ -98,6 +109,12 @@ def _by_size(sizes: tuple[int, ...], choose: Callable[..., int]) -> int:
     return _step_by_step(sizes, lambda s: choose(range(1, len(s) - 1), key=lambda k: s[k]))
 
 
+def _last_alone(sizes: tuple[int, ...]) -> tuple[int, int]:
+    """FLOPs of the cheapest and of the most expensive last product alone."""
+    ways = [2 * sizes[0] * size * sizes[-1] for size in sizes[1:-1]]
+    return min(ways, default=0), max(ways, default=0)
+
+
 def _one_split(sizes: tuple[int, ...], choose: Choose) -> int:
     """FLOPs where the last product is chosen and both sides run from the left to the right."""
     return choose(
@@ -116,37 +133,54 @@ def slips(inputs: Inputs) -> Slips:
     least, most = _best(sizes, min), _best(sizes, max)
     left, right_ = _step_by_step(sizes, lambda s: 1), _step_by_step(sizes, lambda s: len(s) - 2)
     ends = _best(sizes, min, ends=True), _best(sizes, max, ends=True)
-    two = "Only two ways are compared, from the left and from the right. With four matrices there "
+    two = "You compare only two ways, from the left and from the right. With four matrices there "
     two += "are five; one of them is (A B) (C D)."
-    local = "Each step takes the product that is cheapest (or most expensive) at that moment. What "
-    local += "it leaves over may cost more than was saved: compare whole ways."
+    local = "Each of your steps takes the cheapest (or most expensive) product at that moment. "
+    local += "What it leaves can cost more than it saved. Compare whole ways."
     given = [
-        ((least // 2, most // 2), "A multiply-add is 2 FLOPs."),
-        ((most, least), "The two counts are swapped: the cheapest way comes first."),
+        ((least // 2, most // 2), "You counted multiply-adds. Each is 2 FLOPs."),
+        ((most, least), "You swapped the two counts. The cheapest way comes first."),
         ((left, right_), two), ((right_, left), two),
         ((min(left, right_), max(left, right_)), two),
-        ((left, left), "That is the chain from the left to the right. Other brackets may cost "
+        ((left, left), "That's the chain from the left to the right. Other brackets can cost "
          "less, and others more."),
-        ((right_, right_), "That is the chain from the right to the left. Other brackets may cost "
+        ((right_, right_), "That's the chain from the right to the left. Other brackets can cost "
          "less, and others more."),
-        (ends, "Each product has a single matrix on one side. Both sides may be products."),
-        ((_best(sizes, min, near=True), _best(sizes, max, near=True)), "The right side of a "
-         "product is taken for a single matrix. Its result is as wide as the last matrix in it."),
-        ((_one_split(sizes, min), _one_split(sizes, max)), "Only the last product is chosen. The "
-         "chains on both sides of it have brackets of their own to choose."),
-        ((least, 0), "The first count is right. The most expensive way is missing."),
+        (ends, "Each of your products has a single matrix on one side. Both sides can be "
+               "products."),
+        ((_best(sizes, min, way="near"), _best(sizes, max, way="near")), "You treat the right side "
+         "of a product as a single matrix. Its result is as wide as the last matrix in it."),
+        ((_best(sizes, min, way="exact"), _best(sizes, max, way="exact")), "You counted one "
+         "addition less per entry. Count a multiply-add for every term, 2 FLOPs each."),
+        ((_best(sizes, min, way="no inner"), _best(sizes, max, way="no inner")), "You left out the "
+         "contracted size. Each entry of a product is a sum over it."),
+        *(((_best(part, min), _best(part, max)), "You left out a matrix at one end of the chain: "
+           "there is one matrix fewer than sizes.") for part in (sizes[:-1], sizes[1:])),
+        (_last_alone(sizes), "You counted the last product alone. Add what both of its sides "
+         "cost."),
+        ((least, _best(sizes, max, inside=min)), "The cheapest way is right. In the other one, you "
+         "choose the most expensive last product, but cheap brackets inside it."),
+        ((_best(sizes, min, inside=max), most), "The most expensive way is right. In the "
+                                                "other one, "
+         "you choose the cheapest last product, but expensive brackets inside it."),
+        ((_one_split(sizes, min), _one_split(sizes, max)), "You choose only the last "
+                                                           "product. Choose "
+         "the brackets of the chains on both of its sides, too."),
+        ((least, 0), "Your first count is right. The most expensive way is missing."),
         ((_greedy(sizes, min), _greedy(sizes, max)), local),
-        ((_by_size(sizes, max), _by_size(sizes, min)), "The largest inner size is contracted "
-         "first for the cheapest way, the smallest for the other one. That is often right, and not "
-         "always: compare whole ways."),
-        ((_by_size(sizes, min), _by_size(sizes, max)), "Contracting the smallest size first makes "
+        ((_by_size(sizes, max), _by_size(sizes, min)), "You contract the largest inner size "
+         "first for the cheapest way, and the smallest for the other one. That's often right, but "
+         "not always. Compare whole ways."),
+        ((_by_size(sizes, min), _by_size(sizes, max)), "You contract the smallest size "
+                                                       "first, which makes "
          "large matrices in between."),
-        ((least, least), "The first count is right. The second is the most expensive way."),
-        ((least, max(left, right_)), "The cheapest way is right. The most expensive one need not "
+        ((least, least), "Your first count is right. The second should be the most expensive way."),
+        ((least, max(left, right_)), "Your cheapest way is right. The most expensive one "
+                                     "doesn't have to "
          "go from one end to the other."),
-        ((least, ends[1]), "The cheapest way is right. In the most expensive one both sides of a "
-         "product may be products."),
-        ((least, _greedy(sizes, max)), "The cheapest way is right. The most expensive one does not "
+        ((least, ends[1]), "Your cheapest way is right. In the most expensive one, both sides of a "
+         "product can be products."),
+        ((least, _greedy(sizes, max)), "Your cheapest way is right. The most expensive one doesn't "
          "come from the most expensive product of each moment."),
     ]  # fmt: skip
     return [(np.array(answer), idea) for answer, idea in given]
@@ -163,10 +197,11 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     low, high = outputs["flops"]
     if low < 0 or high < 0:
         return (
-            "A count came out negative: the product was larger than the integers hold. Multiply "
-            "Python's own whole numbers, or use int64."
+            "A count came out negative because the product was too large for its integers. "
+            "Multiply "
+            "Python integers, or use int64."
         )
-    return "The cheapest way costs more than the most expensive one." if low > high else None
+    return "Your cheapest way costs more than your most expensive one." if low > high else None
 
 
 EXERCISE = Exercise(
@@ -185,8 +220,8 @@ EXERCISE = Exercise(
     hints=(
         "Think of the product that is done last. What is on its left, and what is on its right?",
         "The last product splits the chain at some inner size. Both parts are shorter chains, each "
-        "with its own cheapest brackets, whatever the other one does. Keep what you know of a "
-        "part: it is needed again in many splits.",
+        "with its own cheapest brackets, whatever the other one does. Store the result of each "
+        "part, because many splits need it again.",
     ),
     common_errors=(
         "Taking the cheapest product at each step.",

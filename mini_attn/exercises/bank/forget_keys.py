@@ -11,12 +11,16 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-A query has attended to all tokens of a cache. What is left is `out`, of shape `(v_head_dim,)`, and
-the number `lse`, the natural logarithm of the sum of the exponentials of all scores. Then some of
-the tokens are withdrawn, as when a user deletes a passage. Given are the `scores` of these tokens,
-`(removed,)`, scaled already, and their `values`, `(removed, v_head_dim)`. Return `out` and `lse` of
-the attention over the tokens that remain. Their scores and values are not given. Scores may be
-large.
+In one layer, a query has attended to all tokens of a cache. You have its `out`, of shape
+`(v_head_dim,)`, and the number `lse`, the natural logarithm of the sum of the exponentials of all
+scores. Then a user deletes a passage, so some of the tokens are withdrawn. You get the `scores` of
+these tokens, `(removed,)`, already scaled, and their `values`, `(removed, v_head_dim)`. Return
+`out` and `lse` of the attention over the tokens that remain. You don't get their scores and
+values. Scores can be large.
+
+In a model this is exact in the first layer only, because deeper keys and values already depend on
+the passage. And if the deleted scores lead the others by about 30, float64 can't tell their share
+from 1, so the cases here keep away from that.
 """
 STARTER = '''
 def forget_keys(out, lse, scores, values):
@@ -107,28 +111,28 @@ def _unscaled(inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 LSE: list[tuple[dict[str, Any], str]] = [
-    ({"remain": "all"}, "The lse is the old one. The sum of exponentials is smaller now."),
-    ({"remain": "more"}, "The exponentials of the removed tokens are added to the sum. They leave "
-     "it."),
-    ({"remain": "gone"}, "That is the lse of the removed tokens. The others remain."),
-    ({"remain": "inverse"}, "The lse has grown. A sum with fewer terms is smaller."),
+    ({"remain": "all"}, "Your lse is the old one. The sum of exponentials is smaller now."),
+    ({"remain": "more"}, "You add the exponentials of the removed tokens to the sum. Subtract "
+     "them."),
+    ({"remain": "gone"}, "That's the lse of the removed tokens. The others remain."),
+    ({"remain": "inverse"}, "Your lse has grown. A sum with fewer terms is smaller."),
 ]  # fmt: skip
 OUT: list[tuple[dict[str, Any], str]] = [
-    ({"by": "one"}, "The removed tokens are taken out of the weighted sum, but the weights that "
-     "remain do not sum to 1 any more."),
-    ({"by": "times"}, "The rest is multiplied by the share that remains. Its weights sum to that "
-     "share, and have to sum to 1."),
-    ({"by": "more"}, "The divisor counts the removed weights a second time. They leave the sum."),
-    ({"by": "gone"}, "The rest is divided by the share of the removed tokens. Its weights sum to "
+    ({"by": "one"}, "You take the removed tokens out of the weighted sum, but the weights that "
+     "remain don't sum to 1 any more."),
+    ({"by": "times"}, "You multiply the rest by the share that remains. Its weights sum to that "
+     "share and have to sum to 1, so divide."),
+    ({"by": "more"}, "Your divisor counts the removed weights a second time. They leave the sum."),
+    ({"by": "gone"}, "You divide by the share of the removed tokens. Divide by "
      "the share that remains."),
-    ({"taken": "nothing"}, "The output is rescaled, but the removed values are still in it."),
-    ({"taken": "own"}, "What is taken away is the output of the removed tokens alone, with weights "
+    ({"taken": "nothing"}, "You rescale the output, but the removed values are still in it."),
+    ({"taken": "own"}, "You subtract the output of the removed tokens alone, with weights "
      "that sum to 1. In `out` their weights were smaller."),
-    ({"taken": "sum"}, "The removed values are taken away with a weight of 1 each. In `out` each "
+    ({"taken": "sum"}, "You subtract the removed values with a weight of 1 each. In `out` each "
      "has the weight that its score gave it."),
-    ({"taken": "mean"}, "The mean of the removed values is taken away. In `out` each has the "
+    ({"taken": "mean"}, "You subtract the mean of the removed values. In `out` each has the "
      "weight that its score gave it."),
-    ({"taken": "added"}, "The removed tokens are added once more. They have to be taken away."),
+    ({"taken": "added"}, "You add the removed tokens once more. Subtract them."),
 ]  # fmt: skip
 
 
@@ -137,22 +141,22 @@ def slips(inputs: Inputs) -> Slips:
     removed, gone = inputs["scores"], _shares(inputs).sum()
     logs = inputs["lse"] - (inputs["lse"] + np.log(gone) if gone else 0.0)
     return [
-        (_unscaled(inputs), "Exponentials of the scores themselves are computed. Large scores "
-         "overflow, and very negative ones vanish: take them relative to `lse`."),
-        ({"lse": np.asarray(logs)}, "The two logarithms are subtracted. That divides the sums; "
-         "the one sum has to be taken from the other."),
-        ({"lse": np.asarray(inputs["lse"] - gone)}, "The removed share is "
-         "subtracted from the lse itself. It leaves the sum, of which lse is the logarithm."),
-        ({"lse": np.asarray(np.log(1 - gone))}, "That is the logarithm of the share that remains. "
-         "It says by how much the old lse changes."),
-        ({"lse": np.asarray(inputs["lse"] + 1 - gone)}, "The share that remains is added to the "
-         "lse. It multiplies the sum: its logarithm is added."),
-        ({"lse": np.asarray(inputs["lse"] * (1 - gone))}, "The lse is multiplied by the share that "
-         "remains. The share multiplies the sum, of which lse is the logarithm."),
+        (_unscaled(inputs), "You take exponentials of the scores themselves. Large scores "
+         "overflow, and very negative ones vanish. Take them relative to `lse`."),
+        ({"lse": np.asarray(logs)}, "You subtract the two logarithms. That divides the sums, "
+         "but one sum has to be subtracted from the other."),
+        ({"lse": np.asarray(inputs["lse"] - gone)}, "You subtract the "
+         "removed share from the lse itself. It leaves the sum, and lse is its logarithm."),
+        ({"lse": np.asarray(np.log(1 - gone))}, "That's the logarithm of the share that remains. "
+         "It's the change of the old lse."),
+        ({"lse": np.asarray(inputs["lse"] + 1 - gone)}, "You add the share that remains to the "
+         "lse. It multiplies the sum, so add its logarithm."),
+        ({"lse": np.asarray(inputs["lse"] * (1 - gone))}, "You multiply the lse by the share that "
+         "remains. The share multiplies the sum, and lse is its logarithm."),
         ({"lse": np.asarray(inputs["lse"] - np.exp(np.minimum(removed, 700)).sum())},
-         "The exponentials are subtracted from the logarithm. They leave the sum itself."),
+         "You subtract the exponentials from the logarithm. They leave the sum itself."),
         *(({"lse": lse}, idea) for lse, idea in with_pairs(partial(_lse, inputs), LSE)),
-        ({"out": inputs["out"]}, "The output is the old one."),
+        ({"out": inputs["out"]}, "Your output is the old one."),
         *(({"out": out}, idea) for out, idea in with_pairs(partial(_out, inputs), OUT)),
     ]  # fmt: skip
 
@@ -176,10 +180,9 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "What weights did the removed tokens have in the old output? A score and `lse` are enough "
-        "to say.",
+        "What weights did the removed tokens have in the old output? A score and `lse` tell you.",
         "Their weights are the exponentials of score minus lse. Take their part out of the "
-        "weighted sum; what is left has weights that sum to less than 1. How much less also says "
+        "weighted sum. What's left has weights that sum to less than 1. How much less also says "
         "by how much the sum of exponentials has shrunk.",
     ),
     common_errors=(

@@ -15,16 +15,16 @@ EXERCISE = Exercise(
     assessed=False,
     section="Predict, measure, explain the gap",
     text="""
-A weight matrix of 4,096 × 4,096 is replaced by the product of a 4,096 × 1,024 and a 1,024 × 4,096
-matrix, applied one after the other. A colleague measures half the time, with one row and with 512
-rows alike, and concludes: "Half the FLOPs, half the time. So it is FLOPs that decide."
+You replace a weight matrix of 4,096 × 4,096 by the product of a 4,096 × 1,024 and a 1,024 × 4,096
+matrix, applied one after the other. A colleague measures half the time, both with one row and with
+512 rows, and concludes: "Half the FLOPs, half the time. So FLOPs decide."
 
-The measurement is right. What is wrong with the conclusion? Explain the result for one row and for
-512 rows, and propose a measurement that can tell your explanation from your colleague's. Say what
-each of you expects.
+The measurement is right. What's wrong with the conclusion? Explain the result for one row and for
+512 rows. Then propose a measurement that can tell your explanation from your colleague's, and say
+what each of you expects.
 """,
     rubric={
-        "Counts what the change does to each of the two prices of a product.": 2,
+        "Counts what the change does to each of the two costs of a product.": 2,
         "Explains the result for one row and for 512 rows, each by what limits it.": 2,
         (
             "Proposes a measurement that tells the two explanations apart, with both expected "
@@ -32,7 +32,7 @@ each of you expects.
         ): 2,
     },
     hints=(
-        "Count what the change does to both prices of a product.",
+        "Count what the change does to both costs of a product.",
         (
             "Look for a change that doubles the FLOPs and reads the same weights, or that reads "
             "fewer bytes for the same FLOPs."
@@ -40,6 +40,6 @@ each of you expects.
     ),
     common_errors=(
         "Doubting the measurement.",
-        "Proposing another factorisation: it changes FLOPs and bytes together again.",
+        "Proposing another factorization: it changes FLOPs and bytes together again.",
     ),
 )

@@ -10,10 +10,11 @@ from mini_attn import cost
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Write the FLOPs of one attention layer as an array of four whole numbers: projections, scores,
-weighted sum, output projection. Keys and values have `n_kv_heads` heads, queries `n_heads`; all
-heads have size `head_dim`, and `n_heads * head_dim` need not be `d_model`. With `causal=True`
-count visible pairs only, with `causal=False` the full square. A multiply-add is 2 FLOPs.
+Count the FLOPs of one attention layer. Return an array of four integers: projections, scores,
+weighted sum, output projection. Queries have `n_heads` heads, keys and values `n_kv_heads`. All
+heads have dimension `head_dim`, and `n_heads * head_dim` doesn't have to equal `d_model`. With
+`causal=True` count visible pairs only, with `causal=False` the full square. A multiply-add is
+2 FLOPs.
 """
 STARTER = '''
 def layer_flops(seq, d_model, n_heads, n_kv_heads, head_dim, causal):
@@ -68,25 +69,31 @@ def _of_pairs(inputs: Inputs) -> list[Guess]:
     """Counts with one idea about heads and pairs missing, and the parts that it is about."""
     counts, n, heads = _counts(inputs), inputs["seq"], inputs["n_heads"]
     full = _counts({**inputs, "causal": False})
-    half, diagonal = full.copy(), full.copy()
+    half, diagonal, double = full.copy(), full.copy(), full.copy()
     if inputs["causal"]:
         half[1:3] //= 2
+        double[1:3] = full[1:3] // n * (n + 1)
         diagonal[1:3] = full[1:3] // n * (n - 1) // 2
-    own = "Queries have n_heads heads: each needs its own scores, shared keys or not."
+    own = "Every query head needs its own scores, even if keys are shared. There are n_heads."
     found = [
         (counts // heads,
-         "The scores and the weighted sum are those of one head: there are n_heads."),
-        (counts * heads, "The heads are counted twice in the pairs' part: all heads together have "
-         "n_heads · head_dim numbers a token."),
-        (counts // inputs["head_dim"], "A score is a sum of head_dim products, and a row of the "
-         "weighted sum has head_dim numbers."),
-        (full, "With causal=True only visible pairs count: query number i, from 1, sees i "
-         "keys."),
-        (half, "Half of the square splits the diagonal: 1 + 2 + … + n is n (n + 1) / 2."),
-        (diagonal, "The diagonal is missing: a token sees itself, so there are n (n + 1) / 2 "
-         "pairs."),
+         "You counted the scores and the weighted sum of one head. There are n_heads."),
+        (counts * heads, "You counted the heads twice in the pairs: all heads together have "
+         "n_heads · head_dim values per token."),
+        (counts // inputs["head_dim"], "You left out head_dim. A score is a sum of head_dim "
+                                       "products, and "
+         "a row of the weighted sum has head_dim values."),
+        (full, "You counted the full square. With causal=True only visible pairs count: "
+         "query number i, from 1, attends to i keys."),
+        (half, "You took half of the square, but the diagonal is whole: 1 + 2 + … + n is n "
+               "(n + 1) / 2."),
+        (diagonal, "You left out the diagonal. A token attends to itself, so there are "
+         "n (n + 1) / 2 pairs."),
+        (double, "You forgot to halve: with causal=True there are n (n + 1) / 2 pairs."),
+        (counts * inputs["d_model"] // (heads * inputs["head_dim"]),
+         "You used d_model as the width of all heads. It's n_heads · head_dim."),
         (_counts({**inputs, "causal": not inputs["causal"]}),
-         "causal is taken the wrong way round: with True only visible pairs count."),
+         "You have causal the wrong way round. With True only visible pairs count."),
         (counts // heads * inputs["n_kv_heads"], own),
     ]  # fmt: skip
     every = (_counts({**inputs, "n_heads": inputs["n_kv_heads"]}), (0, 1, 2, 3), own)
@@ -99,22 +106,30 @@ def _of_weights(inputs: Inputs) -> list[Guess]:
     kv = 2 * n * d * inputs["n_kv_heads"] * inputs["head_dim"]
     square, pairs = 2 * n * d**2, counts[1] // (inputs["n_heads"] * inputs["head_dim"]) * d
     first, fourth = np.array([1, 0, 0, 0]), np.array([0, 0, 0, 1])
-    width = ("The width of the heads together is n_heads · head_dim. It need not be d_model, and "
-             "keys may have fewer heads.")  # fmt: skip
+    width = ("You used d_model as the width of all heads. It's n_heads · head_dim, and keys may "
+             "have fewer heads.")  # fmt: skip
     return [
         (_counts(inputs, shared=False), (0,),
-         "Keys and values have n_kv_heads heads, and only the queries n_heads."),
+         "You gave keys and values n_heads heads. They have n_kv_heads."),
         (np.array([3 * square, pairs, pairs, square]), (0, 3), width),
         (np.array([3 * square, pairs, pairs, square]), (0, 1, 2, 3), width),
         (np.array([square + 2 * kv, pairs, pairs, square]), (0, 1, 2, 3), width),
+        (counts - 2 * kv * first, (0,),
+         "You projected the queries only. Keys and values need projections too."),
+        (counts * np.array([3, 1, 1, 1]), (0,),
+         "You counted the projections three times: n_heads + 2 n_kv_heads heads already cover "
+         "queries, keys and values."),
+        (counts // n, (0, 3),
+         "You counted the projections of one token. There are seq."),
         (counts - kv * first, (0,),
-         "One projection is missing: queries, keys and values are all projected."),
+         "You left out one projection. Queries, keys and values are all projected."),
         (counts + counts[3] * first, (0,),
-         "The output projection is counted among the projections too. It is the fourth number, "
-         "and nothing else."),
-        (kv * fourth, (3,), "The output projection takes n_heads heads in, not n_kv_heads."),
+         "You counted the output projection among the projections too. It's only the fourth "
+         "number."),
+        (kv * fourth, (3,), "You used n_kv_heads in the output projection. It takes n_heads "
+                            "heads in."),
         (counts.astype(np.int32).astype(np.int64), (0, 1, 2, 3),
-         "The number is too large for 32 bits and wrapped round: use 64-bit whole numbers."),
+         "The number is too large for 32 bits and wrapped around. Use 64-bit integers."),
     ]  # fmt: skip
 
 
@@ -179,13 +194,14 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Four matrix products. For each: how many rows, how many columns, how many terms in a sum?",
+        "For each of the four matrix products: how many rows, how many columns, and how many "
+        "terms in each sum?",
         "Projections: seq rows, d_model terms, head_dim · (n_heads + 2 n_kv_heads) columns. Scores "
-        "and weighted sum: one head_dim of multiply-adds for each pair and query head. Output: "
+        "and weighted sum: one head_dim of multiply-adds per pair and query head. Output: "
         "n_heads · head_dim terms, d_model columns. Twice all that.",
     ),
     common_errors=(
-        "Multiplying by the heads where the width already holds them.",
+        "Multiplying by the heads where the width already includes them.",
         "Taking half of the square for the visible pairs: the diagonal is whole.",
         "Counting key/value heads in the scores: every query head has its own.",
     ),

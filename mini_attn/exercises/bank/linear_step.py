@@ -12,11 +12,11 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = r"""
 Causal linear attention can run like a cache that never grows. Write one step of it for one head,
-after equation {eq}`eq-attention-cost-linear`. `q` and `k` are the new token's features
-$\varphi(q)$ and $\varphi(k)$, of shape `(features,)`; `v` is `(v_head_dim,)`; `state` of shape
-`(features, v_head_dim)` and `total` of shape `(features,)` are the two sums over the tokens
-before. Return `out` of shape `(v_head_dim,)`, the new `state` and the new `total`. A token sees
-itself. Leave the arrays that were passed in as they are.
+following equation {eq}`eq-attention-cost-linear`. `q` and `k` are the new token's features
+$\varphi(q)$ and $\varphi(k)$, of shape `(features,)`, and `v` is `(v_head_dim,)`. The two sums over
+the previous tokens are `state`, of shape `(features, v_head_dim)`, and `total`, of shape
+`(features,)`. Return `out` of shape `(v_head_dim,)`, the new `state` and the new `total`. A token
+attends to itself. Don't change the arrays that were passed in.
 """
 STARTER = '''
 def linear_step(q, k, v, state, total):
@@ -68,21 +68,22 @@ def right(inputs: Inputs) -> dict[str, np.ndarray]:
 def _of_sums(inputs: Inputs) -> Slips:
     """Return what the sums would be with one idea missing."""
     q, k, v, old, old_total = (inputs[key] for key in ("q", "k", "v", "state", "total"))
-    again = "φ is applied a second time. q and k are features already."
+    again = "You apply φ a second time. q and k are already features."
     return [
-        ({"state": old}, "The state is the old one: the new token's k and v have to go into it."),
+        ({"state": old}, "Your state is the old one. Add the new token's k and v to it."),
         ({"state": np.outer(k, v)},
-         "The state holds the new token only: it is a sum over all tokens so far."),
+         "Your state holds the new token only. It's a sum over all tokens so far."),
         ({"state": old + np.outer(q, v)},
-         "The state took q for k. A query is used once; keys stay for later queries."),
+         "Your state took q for k. A query is used once; keys stay for later queries."),
         ({"state": (old + np.outer(k, v)) / (old_total + k)[:, None]},
-         "The state is divided by the total. It stays a sum: only the output is divided, once for "
-         "each query."),
+         "Your state is divided by the total. It stays a sum. Only the output is divided, once per "
+         "query."),
         ({"state": old + np.outer(k + 1, v)}, again),
         ({"state": old + np.outer(np.exp(k), v)}, again),
-        ({"total": old_total + q}, "The total took q for k: it is the sum of the keys."),
-        ({"total": old_total + 1}, "The total counts the tokens. It is the sum of their keys."),
-        ({"total": old_total}, "The total is the old one: it sums the keys, the new one included."),
+        ({"total": old_total + q}, "Your total took q for k. It's the sum of the keys."),
+        ({"total": old_total + 1}, "Your total counts the tokens. It's the sum of their keys."),
+        ({"total": old_total}, "Your total is the old one. It sums the keys, including the "
+                               "new one."),
     ]  # fmt: skip
 
 
@@ -102,24 +103,24 @@ def _out(
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"below": "nothing"},
-     "The output is not normalised: weights q·k have to be divided by their sum."),
+     "Your output isn't normalized. Divide by the sum of the weights q·k."),
     ({"above": "old", "below": "old"},
-     "The token does not see itself: put it into the sums before the output is taken."),
-    ({"below": "old"}, "The new token is in the numerator and not in the sum of the weights."),
+     "Your token doesn't attend to itself. Add it to the sums before you compute the output."),
+    ({"below": "old"}, "The new token is in your numerator, but not in the sum of the weights."),
     ({"below": "old, if any"},
-     "The new token is in the numerator and not in the sum of the weights."),
-    ({"above": "old"}, "The new token is not in the numerator: its value is missing there."),
-    ({"below": "all"}, "The sum of the weights is q · total, not the sum of total."),
-    ({"below": "k"}, "The sum of the weights is asked for with k. The query asks: q · total."),
+     "The new token is in your numerator, but not in the sum of the weights."),
+    ({"above": "old"}, "The new token isn't in your numerator. Its value is missing there."),
+    ({"below": "all"}, "You divide by the sum of total. The sum of the weights is q · total."),
+    ({"below": "k"}, "You compute the sum of the weights with k. Use the query: q · total."),
     ({"below": "one"},
-     "The divisor is the weight of the new token alone. The weights of all tokens have to sum to "
+     "You divide by the weight of the new token alone. The weights of all tokens have to sum to "
      "1."),
-    ({"below": "root"}, "The output is divided by the root of the number of features. What has to "
-     "divide it is the sum of the weights."),
-    ({"below": "itself"}, "The output is divided by its own sum. Its weights have to sum to 1, not "
-     "its numbers."),
-    *(({"more": more}, "Something is added to the sum of the weights. Divided by more than their "
-       "sum they do not sum to 1.") for more in (1.0, 1e-3)),
+    ({"below": "root"}, "You divide by the square root of the number of features. Divide by "
+     "the sum of the weights instead."),
+    ({"below": "itself"}, "You divide the output by its own sum. Its weights have to sum to 1, not "
+     "its values."),
+    *(({"more": more}, "You add something to the sum of the weights. Divided by more than their "
+       "sum, they don't sum to 1.") for more in (1.0, 1e-3)),
 ]  # fmt: skip
 
 
@@ -128,7 +129,7 @@ def slips(inputs: Inputs) -> Slips:
     q, k = inputs["q"], inputs["k"]
     state, total, _ = right(inputs).values()
     outs = [
-        (k @ state / (k @ total), "The state is asked with k. The query asks."),
+        (k @ state / (k @ total), "You multiply the state by k. Use the query."),
         *with_pairs(partial(_out, inputs), MISTAKES),
         (_out(inputs, more=len(q) ** 0.5), MISTAKES[-1][1]),
     ]
@@ -137,7 +138,7 @@ def slips(inputs: Inputs) -> Slips:
 
 SHOULD_BE = {
     "state": "The state should be the sum of k vᵀ, features in rows, values in columns.",
-    "total": "The total should be the sum of all keys so far, one number for each feature.",
+    "total": "The total should be the sum of all keys so far, one value per feature.",
     "out": "The output should be q times the state, divided by q times the total.",
 }
 
@@ -157,14 +158,14 @@ EXERCISE = Exercise(
     letters="The sums run over the keys $j$ that query $i$ can see.",
     starter=STARTER,
     hints=(
-        "Write out = Σ (q·k_j) v_j / Σ q·k_j and pull q out of both sums. What is left does not "
+        "Write out = Σ (q·k_j) v_j / Σ q·k_j and pull q out of both sums. What's left doesn't "
         "depend on the query.",
         "Add the outer product of k and v to the state and k to the total. Then q @ state, divided "
         "by q @ total.",
     ),
     common_errors=(
-        "Taking the output before the new token is in: a token sees itself.",
-        "Forgetting the division: without it these are no weights.",
+        "Computing the output before the new token is in the sums: a token attends to itself.",
+        "Forgetting the division: without it, these aren't weights.",
         "Changing the arrays that were passed in, with +=.",
     ),
     cases=cases,

@@ -13,25 +13,25 @@ EXERCISE = Exercise(
     difficulty=3,
     stage="transfer",
     assessed=False,
-    section="Side by side",
+    section="What makes it cheaper",
     text="""
-Your team trains a model of width 4,096 on texts of 4,096 tokens. Its attention is plain: it
-materializes the scores. You may spend one month on one thing:
+Your team trains a model of width 4,096 on sequences of 4,096 tokens. It uses standard attention,
+which materializes the scores. You can spend one month on one thing:
 
 - a fused kernel, which never materializes the scores;
-- a sparse pattern, in which each token sees 512 others;
+- a sparse pattern, in which each token attends to 512 others;
 - linear attention.
 
-Choose one and defend it in eight to twelve sentences. Count first what the pairs cost, and say
-which change of the situation would make you choose otherwise.
+Choose one and defend it in eight to twelve sentences. First count what the pairs cost. Then say
+what would have to change for you to choose differently.
 """,
     rubric={
         "Counts the share of the pairs in the FLOPs of a layer.": 2,
-        "Says of each of the three what it can save, and whether the model stays the same.": 2,
-        "Names a situation in which the choice would be another, with a number or a reason.": 1,
+        "Says for each of the three what it can save, and whether the model stays the same.": 2,
+        "Names a situation that would change the choice, with a number or a reason.": 1,
     },
     hints=(
-        "Pairs cost 4 n² d FLOPs, the products with weights 24 n d². Put the numbers in.",
+        "Pairs cost 4 n² d FLOPs and the weight matmuls 24 n d². Put the numbers in.",
         "Ask of each of the three: what does it save at most, and does the model stay the same?",
     ),
     common_errors=(

@@ -49,9 +49,10 @@ assert Numbers().right == _weights_flops() // (4 * MODEL.d_model)
 def _text(n: Numbers) -> str:
     name = "Llama-2-7B" if n == Numbers() else "a model"
     return f"""
-With pencil and paper: a layer of {name} has `d_model` {n.d:,}, {n.heads} heads of 128, as many
-key/value heads, and a gated MLP (three matrices) of width {n.width[1]:,}. At how many tokens are
-scores and weighted sum, over the full square, exactly as many FLOPs as all products with weights?
+With pencil and paper: a layer of {name} has `d_model` {n.d:,}, {n.heads} heads of dimension
+128, as many key/value heads, and a gated MLP (three matrices) of width {n.width[1]:,}. At how many
+tokens do scores and weighted sum, over the full square, take exactly as many FLOPs as all weight
+matmuls?
 """
 
 
@@ -59,31 +60,34 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     d, d_ff = n.width
     times = in_words(round(n.right / d))
     return {
-        2 * d: "That is n = 2d: the MLP is missing, and it is the larger part of the weights.",
-        2 * d + d_ff: "The MLP is gated: it has three matrices, not two.",
-        2 * d + d_ff // 2: "That is one matrix of the MLP; a gated one has three.",
-        2 * n.right: "That counts only half of these FLOPs: one of the two products, or the causal "
-        "half of the square. Scores and weighted sum over the full square are 4·n·d FLOPs a token.",
-        n.right // 2: "A multiply-add is 2 FLOPs on both sides: in the products with weights, too.",
-        4 * n.right: "A pair has 4·d FLOPs in all heads: two products, and a multiply-add is 2.",
-        2 * n.right - 1: "That counts visible pairs only. The full square was asked for.",
-        6 * d: f"That takes an MLP of width 8d/3 exactly. This one is rounded up to {d_ff:,}.",
-        8 * d: f"That takes an MLP of width 4d. This one has {d_ff:,}.",
-        n.right - d // 2: "The output projection is missing: d × d weights more.",
+        2 * d: "That's n = 2d. You left out the MLP, which has most of the weights.",
+        2 * d + d_ff: "You counted two matrices for the MLP. It's gated, so it has three matrices.",
+        2 * d + d_ff // 2: "You counted one matrix of the MLP. A gated one has three.",
+        2 * n.right: "You counted half of the pairs: one of the two products, or the causal "
+        "half of the square. Over the full square both take 4·n·d FLOPs per token.",
+        n.right
+        // 2: "You counted 1 FLOP per multiply-add in the weight matmuls. It's 2 on both sides.",
+        4 * n.right: "A pair takes 4·d FLOPs over all heads: two products, and 2 FLOPs per "
+        "multiply-add.",
+        2 * n.right - 1: "You counted visible pairs only. The question asks for the full square.",
+        6 * d: f"You took an MLP of width 8d/3 exactly. This one is rounded up to {d_ff:,}.",
+        8 * d: f"You took an MLP of width 4d. This one has {d_ff:,}.",
+        n.right - d // 2: "You left out the output projection, d × d more weights.",
         n.right - 2 * d: (
-            "The projections are missing: the attention has weights too, four matrices of d × d."
+            "You left out the projections. Attention has weights too, four matrices of d × d."
         ),
         n.right - 3 * d // 4: "This model has as many key/value heads as query heads: W_K and W_V "
         "have d × d weights each, like W_Q.",
-        d: f"At n = d_model the products with weights still have {times} times as many FLOPs. "
+        d: f"At n = d_model the weight matmuls still take {times} times as many FLOPs. "
         "Write down both sides and solve for n.",
         n.right * n.heads: (
-            f"That is too many by a factor of {n.heads}. If you took the scores of a single head: "
-            f"a layer has {n.heads}, together as wide as d_model. If you multiplied by the layers: "
-            "every layer has both parts, so their number cancels."
+            f"That's {n.heads} times too many. If you took the scores of a single head: a "
+            "layer has "
+            f"{n.heads}, together as wide as d_model. If you multiplied by the layers: every layer "
+            "has both parts, so their number cancels."
         ),
-        n.right // n.heads: f"That is too few by a factor of {n.heads}. If you multiplied by the "
-        "heads: they share d_model, each has 128 numbers. If you divided by the layers: every "
+        n.right // n.heads: f"That's {n.heads} times too few. If you multiplied by the heads: "
+        "they share d_model, and each has dimension 128. If you divided by the layers: every "
         "layer has both parts, so their number cancels.",
     }
 
@@ -96,8 +100,9 @@ def _number(n: Numbers) -> NumberQuestion:
         otherwise=(
             Remark("A number of tokens is above zero.", high=0),
             Remark(
-                "{value:,.6g} is {times_too_many}. FLOPs a token of all products with weights on "
-                "one side, 4·n·d on the other."
+                "{value:,.6g} is {times_too_many}. Put the FLOPs per token of all weight "
+                "matmuls on "
+                "one side and 4·n·d on the other."
             ),
         ),
     )
@@ -120,8 +125,8 @@ def made(**numbers: Any) -> Exercise:
         text=_text(n),
         number=_number(n),
         hints=(
-            "Per token: every weight of the layer takes one multiply-add, every key takes "
-            "one for each number in the score and one for each number in the weighted sum.",
+            "Per token, every weight of the layer takes one multiply-add. Every key takes one per "
+            "dimension in the score and one per dimension in the weighted sum.",
             "2 · (4 d² + 3 d · d_ff) = 4 n d. Solve for n.",
         ),
         common_errors=(

@@ -7,10 +7,10 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-This function multiplies `a` of shape `(m, k)` by `b` of shape `(k, n)` in tiles, and one test
-passed. Find inputs for which it is wrong, and repair it. Return a float array `(m,
-n)` that equals the product for every tile size, also where the tile does not divide the sizes or
-is larger than them.
+This function multiplies `a` of shape `(m, k)` by `b` of shape `(k, n)` in tiles, and it passes one
+test. Find inputs for which it's wrong, and repair the loops. Return a float array `(m, n)` that
+equals the product for every tile size, even if the tile doesn't divide the sizes or is larger than
+they are. (The checks see only the result, so `a @ b` would pass. It teaches you nothing.)
 """
 STARTER = '''
 def tile_product(a, b, tile):
@@ -89,44 +89,48 @@ def slips(inputs: Inputs) -> Slips:
     overwritten = a[:, final:cut] @ b[final:cut] if final >= 0 else np.zeros((m, n))
     return [
         (a[:, last:] @ b[last:], _OVERWRITTEN),  # first: where tiles fit, both faults look alike
-        (np.where(inside, overwritten, 0), _OVERWRITTEN + " And the tiles at the edge are missing "
-         "where a size is no multiple of the tile."),
-        (a[:, :tile] @ b[:tile], "Only the first tile of the contracted axis comes in. Go on to "
-         "the other tiles, and add them up."),
-        (a[:, :cut] @ b[:cut], "The last, smaller tile of the contracted axis is missing: every "
+        (np.where(inside, overwritten, 0), _OVERWRITTEN + " And you left out the tiles at the edge "
+         "where a size isn't a multiple of the tile."),
+        (a[:, :tile] @ b[:tile], "You use only the first tile of the contracted axis. Continue to "
+         "the other tiles and add them up."),
+        (a[:, :cut] @ b[:cut], "You left out the last, smaller tile of the contracted axis, "
+                               "so every "
          "sum lacks its last terms."),
-        *((np.where(kept, a @ b, 0), "Rows or columns at the edge stay zero: a tile there is "
-           "smaller, but it belongs to the product.")
+        *((np.where(kept, a @ b, 0), "Your rows or columns at the edge stay zero. A tile there is "
+           "smaller, but it's part of the product.")
           for kept in (inside, rows[:, None], np.arange(n) < columns)),
         (sum((a[:, p : p + tile] @ b[p : p + tile] for p in range(k)), np.zeros((m, n))),
-         "The inner loop takes steps of 1. A tile of the contracted axis is as wide as `tile`: "
+         "Your inner loop takes steps of 1. A tile of the contracted axis is as wide as `tile`, so "
          "with smaller steps its numbers count several times."),
         (np.where(inside, a[:, :cut] @ b[:cut], 0), _EDGES),
-        (np.abs(a) @ np.abs(b), "The signs are lost on the way."),
+        (np.abs(a) @ np.abs(b), "You lost the signs."),
         (_tiled(inputs, *(max(size - tile, 1) for size in (m, n, k))),
-         "The last tile along each axis is left out: a loop that ends at size − tile stops before "
+         "You left out the last tile along each axis. A loop that ends at size − tile stops before "
          "it."),
-        (_tiled(inputs, m, n, m), "The inner loop ends at m. It runs along the contracted axis, "
-         "which has k numbers: the two are the same for some shapes only."),
-        (_tiled(inputs, m, n, n), "The inner loop ends at n. It runs along the contracted axis, "
-         "which has k numbers: the two are the same for some shapes only."),
-        (_tiled(inputs, m, n, k, back=True), "The last tile of the contracted axis was moved back "
-         "to be a full one. It overlaps the tile before, whose numbers then count twice."),
-        (_one_tile(inputs), "Each tile of the result gets one product of tiles only. It is a sum "
+        (_tiled(inputs, m, n, m), "Your inner loop ends at m. It runs along the contracted "
+                                  "axis, which has k numbers. The "
+         "two are the same for some shapes only."),
+        (_tiled(inputs, m, n, n), "Your inner loop ends at n. It runs along the contracted "
+                                  "axis, which has k numbers. The "
+         "two are the same for some shapes only."),
+        (_tiled(inputs, m, n, k, back=True), "You moved the last tile of the contracted axis back "
+         "to make it a full one. It overlaps the previous tile, whose numbers then count twice."),
+        (_one_tile(inputs), "You give each tile of the result one product of tiles only. "
+                            "It's a sum "
          "over all tiles of the contracted axis."),
-        (_tiled(inputs, m, n, k, whole=True), "The digits after the decimal point are lost: the "
-         "result must be an array of floats."),
+        (_tiled(inputs, m, n, k, whole=True), "You lost the digits after the decimal point. Return "
+         "an array of floats."),
         (_tiled(inputs | {"tile": small}, *(_whole(size, small) for size in (m, n, k))), _EDGES),
     ]  # fmt: skip
 
 
 _EDGES = (
-    "Tiles at the edge are missing: loop to the end of each size; a slice beyond the end is cut "
-    "off by itself."
+    "You left out tiles at the edge. Loop to the end of each size; NumPy cuts a slice off at the "
+    "end."
 )
 _OVERWRITTEN = (
-    "Each tile of the result keeps the last tile product alone. It is a sum over all tiles of the "
-    "contracted axis: add to it."
+    "Each tile of your result keeps only the last tile product. It's a sum over all tiles of the "
+    "contracted axis, so add to it."
 )
 
 
@@ -150,13 +154,13 @@ EXERCISE = Exercise(
     starter=STARTER,
     hints=(
         "Follow one tile of the result. Which tile products belong to it, and what happens to the "
-        "first when the second arrives?",
+        "first when the second comes?",
         "Add with += instead of writing with =. Then let each loop run to the full size in steps "
-        "of the tile: a slice that reaches beyond the end is cut off by NumPy.",
+        "of the tile. NumPy cuts off a slice that reaches past the end.",
     ),
     common_errors=(
         "Testing with one tile along the contracted axis, where = and += give the same.",
-        "Testing with sizes that the tile divides, where no edge is left over.",
+        "Testing with sizes that the tile divides, so that there's no edge.",
     ),
     cases=cases,
     expected=expected,

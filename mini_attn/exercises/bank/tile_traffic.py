@@ -13,9 +13,9 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 A product of `(m, k)` and `(k, n)` is computed with square tiles of side `tile`, one of each
-matrix in fast memory, as in the picture. Return an integer array of three counts: numbers read of
-the left matrix, numbers read of the right one, numbers written. The tile need not divide the
-sizes, and tiles at the edge are smaller. Count by formula, not by loops.
+matrix in fast memory, as in the picture. Return an integer array of three counts: numbers read from
+the left matrix, numbers read from the right one, numbers written. The tile doesn't have to divide
+the sizes, and tiles at the edge are smaller. A formula is enough, but loops that count are fine.
 """
 STARTER = '''
 def tile_traffic(m, k, n, tile):
@@ -67,47 +67,50 @@ def slips(inputs: Inputs) -> Slips:
     across, down, along = -(-n // tile), -(-m // tile), -(-k // tile)
     tiles = np.array([across * down * along, across * down * along, across * down])
     return [
-        (right(inputs)[[1, 0, 2]], "The two operands are swapped: the counts of a come first, then "
+        (right(inputs)[[1, 0, 2]], "You swapped the two operands. The counts of a come first, then "
          "those of b."),
-        ((m * k, k * n, m * n), "That moves each number once, which needs room for everything. "
-         "Only one tile of each matrix is held."),
-        ((m * k * n, m * k * n, m * n), "That reads both numbers anew for each multiply-add. A "
-         "tile that is held serves several of them."),
+        ((m * k, k * n, m * n), "You move each number once, but that needs room for everything. "
+         "The fast memory holds only one tile of each matrix."),
+        ((m * k * n, m * k * n, m * n), "You read both numbers again for each multiply-add. A "
+         "tile that's held serves several of them."),
         *with_pairs(partial(_counts, inputs), MISTAKES),
-        *(((reads, reads, m * n), "With sizes that the tile does not divide the number of tiles "
-           "is no fraction: round it up before you multiply.")
+        *(((reads, reads, m * n), "If the tile doesn't divide a size, the number of tiles "
+           "isn't a fraction. Round it up before you multiply.")
           for reads in (m * k * n // tile, round(m * k * n / tile), -(-m * k * n // tile))),
-        *((moved, "Those are tiles. Count the numbers in them.")
+        *((moved, "You counted tiles. Count the numbers in them.")
           for moved in ((across, down, down * across), tiles)),
-        (tiles * tile**2, "Tiles at the edge are counted as full ones. They are smaller, and no "
-         "number is read beyond the edge."),
+        (tiles * tile**2, "You counted tiles at the edge as full ones. They're smaller, and no "
+         "number is read past the edge."),
     ]  # fmt: skip
 
 
-_LAST = "A last, smaller tile is a tile too: the number of tiles is rounded up."
+_LAST = "A last, smaller tile is a tile too. Round the number of tiles up."
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"a": "down", "b": "across"},
-     "a is read again for each tile across the columns of b, and b for each tile down the rows of "
-     "a: here it is the other way round."),
+     "You have it the other way around. a is read again for each tile across the columns of b, "
+     "and b for each tile down the rows of a."),
     ({"a": "along", "b": "along"},
-     "Both are read once for each tile of the contracted axis. How often is a number needed again: "
-     "for which tiles of the result?"),
+     "You read both once per tile of the contracted axis. For which tiles of the result is a "
+     "number needed again?"),
     ({"written": "along"},
-     "The result is written too often: a tile of it stays in fast memory until its sums are "
+     "You write the result too often. A tile of it stays in fast memory until its sums are "
      "complete."),
-    ({"written": "twice"}, "The result is counted twice. It is written once, and never read."),
+    ({"written": "twice"}, "You counted the result twice. It's written once and never read."),
     ({"tiles": "down"}, _LAST),
     ({"tiles": "at least 1"}, _LAST),
     ({"tiles": "more"},
-     "One tile too many where the tile divides the size: n // tile + 1 does not round up."),
+     "You count one tile too many where the tile divides the size. n // tile + 1 doesn't "
+     "round up."),
     ({"a": "once"},
-     "a is read only once here, as if its tiles stayed. Only a tile of the result stays: a is read "
+     "You read a only once, as if its tiles stayed. Only a tile of the result stays, so a is read "
      "again for each tile across the columns of b."),
     ({"b": "once"},
-     "b is read only once here, as if its tiles stayed. Only a tile of the result stays: b is read "
+     "You read b only once, as if its tiles stayed. Only a tile of the result stays, so b is read "
      "again for each tile down the rows of a."),
-    ({"a": "down"}, "a is needed for each tile across the columns of b, not down its own rows."),
-    ({"b": "across"}, "b is needed for each tile down the rows of a, not across its own columns."),
+    ({"a": "down"}, "You read a for each tile down its own rows. It's needed for each tile "
+                    "across b's columns."),
+    ({"b": "across"}, "You read b for each tile across its own columns. It's needed for each "
+                      "tile down a's rows."),
 ]  # fmt: skip
 
 
@@ -119,10 +122,10 @@ def right(inputs: Inputs) -> np.ndarray:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Say which count is wrong, and which way."""
     pairs = zip(outputs["counts"], right(inputs), strict=True)
-    names = ("numbers read of a", "numbers read of b", "numbers written")
+    names = ("numbers read from a", "numbers read from b", "numbers written")
     said = [f"too {'many' if got > true else 'few'} {name}"
             for name, (got, true) in zip(names, pairs, strict=True) if got != true]  # fmt: skip
-    return f"These are {', '.join(said)}."
+    return f"You count {', '.join(said)}."
 
 
 EXERCISE = Exercise(
@@ -146,9 +149,10 @@ EXERCISE = Exercise(
     hints=(
         "Take one number of a. Which tiles of the result need it, and how often does it come into "
         "fast memory?",
-        "a has m · k numbers; each is read once for every tile of columns of b, and there are n / "
-        "tile of them, rounded up. b the same with rows of a. Each number of the result is written "
-        "once.",
+        "a has m · k numbers. Each is read once for every tile across the columns of b, and there "
+        "are n / tile of them, rounded up. For b, it's the tiles down the rows of a. Each "
+        "number of "
+        "the result is written once.",
     ),
     common_errors=(
         "Reading a once for every tile of its own rows.",

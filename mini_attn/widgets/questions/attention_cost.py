@@ -8,7 +8,7 @@ from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["ALL"]
 
-GPT2 = MODELS["gpt2"]
+GPT2, LLAMA = MODELS["gpt2"], MODELS["llama-3-8b"]
 WIDTH, HEADS, SIZE, LAYERS = GPT2.d_model, GPT2.n_heads, GPT2.head_dim, GPT2.n_layers
 
 
@@ -34,33 +34,45 @@ def _ratio_visible(n: int) -> float:
     return attention(2 * n) / attention(n)
 
 
-def _projections() -> Question:
-    n = 1000
-    flops = _layer(n)["projections"]
+def _million() -> Question:
+    n = 1_000_000
+    parts = cost.matmul_flops(LLAMA, q_len=n, kv_len=n, causal="exact", logit_rows=0)
+    pairs = parts["scores"] + parts["weighted sum"]
+    weights = sum(parts.values()) - pairs
+    without_mlp = weights - parts["mlp"]
+    percent = 100 * weights / (weights + pairs)
     return Question(
-        key="attention-cost/projections",
-        text=f"One layer of GPT-2 (`d_model` = {WIDTH}, {HEADS} heads of {SIZE}) makes queries, "
-        f"keys and values for {n:,} tokens. How many FLOPs are these three products together?",
-        answer=flops,
-        unit="FLOPs",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"Each matrix is {WIDTH} × {WIDTH}, a multiply-add is 2 FLOPs: "
-        f"2 × {n:,} × {WIDTH} × {WIDTH} × 3 = {flops:,}.",
+        key="attention-cost/million",
+        text=f"{LLAMA.title} has 8 billion weights, and every token multiplies nearly all of them. "
+        "It reads a million tokens (visible pairs, logits left out). How many percent of the "
+        "FLOPs go to weight matmuls?",
+        answer=round(percent, 2),
+        unit="percent",
+        kind="share",
+        tolerance=0.03,
+        explanation=f"Weights: {weights / 1e15:.1f} · 10¹⁵ FLOPs. Pairs: {pairs / 1e15:.0f} "
+        "· 10¹⁵, "
+        f"{pairs / weights:.0f} times as many. The weights are {percent:.1f}% of the total.",
         mistakes=(
-            Mistake(flops // 2, "Half: a multiply-add counts as 2 FLOPs."),
-            Mistake(flops // 3, "That is one of the three matrices."),
+            Mistake(100 - percent, "That's the share of the pairs. The weights have the rest."),
             Mistake(
-                flops // 3 * 4,
-                "Four matrices: the output projection comes later and was not asked for.",
+                100 * weights / (weights + 2 * pairs),
+                "You counted the full square. Visible pairs are about half of it.",
             ),
             Mistake(
-                flops // HEADS,
-                "That is one head. All heads together make `d_model` columns.",
+                100 * without_mlp / (without_mlp + pairs),
+                "You left out the MLP, which has most of a layer's weights.",
             ),
             Mistake(
-                flops * HEADS,
-                f"{HEADS} times too many: the heads share the width, and one layer was asked for.",
+                100 * weights / (weights + pairs / 2),
+                "You counted one of two products: the scores and the weighted sum both work on "
+                "pairs.",
+            ),
+            Mistake(percent / 100, "That's the share as a fraction. Multiply it by a hundred."),
+            Mistake(
+                50,
+                "Half and half is the crossover, near 12 times the width: about 53,000 tokens "
+                "here. A million is far beyond it.",
             ),
         ),
     )
@@ -72,30 +84,31 @@ def _doubled() -> Question:
     return Question(
         key="attention-cost/doubled",
         text=f"The attention of one layer of GPT-2 (projections, scores, weighted sum, output; no "
-        f"MLP) works on {n:,} tokens, then on {2 * n:,}. How many times as many FLOPs is that? "
-        "The full square of pairs is computed.",
+        f"MLP) works on {n:,} tokens, then on {2 * n:,}. How many times as many FLOPs does "
+        "that take? "
+        "Count the full square of pairs.",
         answer=round(twice / once, 2),
         unit="times",
         kind="ratio",
         tolerance=0.01,
-        explanation="Products with weights double, the square's part grows fourfold: "
+        explanation="The weight matmuls double, and the quadratic part grows fourfold: "
         f"{twice / 1e9:.2f} GFLOP against {once / 1e9:.2f}, {twice / once:.2f} times.",
         mistakes=(
-            Mistake(2, "That is right for the products with weights. The scores have n² pairs."),
+            Mistake(2, "That's right for the weight matmuls. But the scores have n² pairs."),
             Mistake(
                 4,
-                "That is right for the scores and the weighted sum. The products with weights "
-                "double, and at this length they are the larger part.",
+                "That's right for the scores and the weighted sum. The weight matmuls only double, "
+                "and at this length they're the larger part.",
             ),
             Mistake(
                 _ratio_with_mlp(n),
-                "That includes the MLP, which only doubles. The attention alone was asked for.",
+                "You included the MLP, which only doubles. The question is about attention alone.",
             ),
             Mistake(
                 _ratio_visible(n),
-                "That counts visible pairs only. The full square was asked for.",
+                "You counted visible pairs only. The question asks for the full square.",
             ),
-            Mistake(3, "The two parts are not of one size: weigh the 2 and the 4 by FLOPs."),
+            Mistake(3, "The two parts differ in size. Weigh the 2 and the 4 by their FLOPs."),
         ),
     )
 
@@ -113,23 +126,24 @@ def _half() -> Question:
         unit="tokens",
         kind="crossover",
         tolerance=0.005,
-        explanation="Weights: 8d² for the four projections and 16d² for the MLP, each token. "
-        f"Square: 4nd each token. 4nd = 24d² gives n = 6d = {cross:,}.",
+        explanation="Weights: 8d² per token for the four projections and 16d² for the MLP. "
+        f"Square: 4nd per token. 4nd = 24d² gives n = 6d = {cross:,}.",
         mistakes=(
-            Mistake(2 * WIDTH, "That is n = 2d, without the MLP."),
+            Mistake(2 * WIDTH, "That's n = 2d. You left out the MLP."),
             Mistake(
-                2 * cross, "That is 12d: right if only visible pairs are computed, about half."
+                2 * cross,
+                "That's 12d, right for visible pairs. The question asks for the full square.",
             ),
-            Mistake(4 * WIDTH, "That is n = 4d: the four projections, 8d² a token, are missing."),
-            Mistake(WIDTH, "n = d would need both to have the same factor: it is 24d² and 4nd."),
+            Mistake(4 * WIDTH, "That's n = 4d. You left out the four projections, 8d² per token."),
+            Mistake(WIDTH, "At n = d both would need the same factor, but it's 24d² against 4nd."),
             Mistake(
                 3 * WIDTH,
-                "That is 3d: q kᵀ and the weighted sum take 2nd FLOPs each, 4nd together, "
+                "That's 3d. Scores and weighted sum take 2nd FLOPs each, 4nd together, "
                 "against 24d².",
             ),
             Mistake(
                 24 * WIDTH,
-                "That sets n·d equal to 24d². Scores and weighted sum take 4nd.",
+                "You set n·d equal to 24d². Scores and weighted sum take 4nd.",
             ),
         ),
     )
@@ -150,26 +164,27 @@ def _softmax() -> Question:
         kind="share",
         tolerance=0.02,
         explanation=f"A pair takes 2 × {SIZE} FLOPs for its score and 2 × {SIZE} for the weighted "
-        f"sum: 5 / {4 * SIZE} = {percent:.2f} %, whatever the number of tokens.",
+        f"sum: 5 / {4 * SIZE} = {percent:.2f}%, for any number of tokens.",
         mistakes=(
-            Mistake(2 * percent, "That compares with one of the two products; there are two."),
+            Mistake(2 * percent, "You compared with one of the two products."),
             Mistake(
                 4 * percent,
-                f"That counts {SIZE} FLOPs a pair. There are two products of {SIZE} multiply-adds, "
+                f"You counted {SIZE} FLOPs per pair. There are two products of {SIZE} "
+                "multiply-adds, "
                 "2 FLOPs each.",
             ),
-            Mistake(percent / 5, "That is one operation a score; 5 were to be counted."),
-            Mistake(percent / 100, "That is the share; in percent it is a hundred times that."),
+            Mistake(percent / 5, "That's one operation per score. Count 5."),
+            Mistake(percent / 100, "That's the share as a fraction. Multiply it by a hundred."),
             Mistake(
                 100 / percent,
-                "That is how many times more FLOPs the products have. The share is its inverse.",
+                "That's how many times more FLOPs the products have. Take its inverse.",
             ),
             Mistake(
                 500 / (4 * WIDTH),
-                "That divides by `d_model`. The softmax runs in every head, so does the product.",
+                "You divided by `d_model`. The softmax runs in every head, and so do the products.",
             ),
         ),
     )
 
 
-ALL = (_projections(), _doubled(), _half(), _softmax())
+ALL = (_million(), _doubled(), _half(), _softmax())

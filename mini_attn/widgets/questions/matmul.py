@@ -23,23 +23,24 @@ def _flops() -> Question:
         mistakes=(
             Mistake(
                 m * k * n,
-                "Those are the multiply-adds. Each is a multiplication and an addition: 2 FLOPs.",
+                "You counted multiply-adds. Each is a multiplication and an addition: 2 FLOPs.",
             ),
             Mistake(
                 entries * (2 * k - 1),
-                f"Exact to the last addition: {k} products need {k - 1} additions. The custom, "
-                "also in data sheets, counts a multiply-add for every product, the first too.",
+                f"That's exact: {k} products need {k - 1} additions. The convention, also on spec "
+                "sheets, counts a multiply-add for every product, including the first.",
             ),
             Mistake(
-                2 * entries, f"That is one multiply-add for each entry; each is a sum of {k} terms."
+                2 * entries,
+                f"You counted one multiply-add per entry. Each entry is a sum of {k} terms.",
             ),
             Mistake(
                 entries, "Those are the entries of the result. Each of them is a whole dot product."
             ),
             Mistake(
                 2 * m * k * k * n,
-                f"The size {k} stands in both shapes, but it is one axis, the contracted one: "
-                "it counts once.",
+                f"You counted {k} twice. It appears in both shapes, but it's one axis, the "
+                "contracted one.",
             ),
         ),
     )
@@ -47,68 +48,40 @@ def _flops() -> Question:
 
 def _order() -> Question:
     size, rank = 4096, 64
-    left_first = cost.product_flops(size, rank, size) + cost.product_flops(1, size, size)
-    right_first = cost.product_flops(1, size, rank) + cost.product_flops(1, rank, size)
+    wide = cost.product_flops(size, rank, size) + cost.product_flops(1, size, size)
+    narrow = cost.product_flops(1, size, rank) + cost.product_flops(1, rank, size)
     return Question(
         key="matmul/order",
         text=f"A row `x` of {size:,} numbers is multiplied by `A` of shape ({size:,}, {rank}), "
-        f"then by `B` of shape ({rank}, {size:,}). How many FLOPs does `(x @ A) @ B` take?",
-        answer=right_first,
-        unit="FLOPs",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"Two thin products of 2 × 1 × {size:,} × {rank} FLOPs each. The other order, "
-        f"`x @ (A @ B)`, takes {left_first:,}, {left_first / right_first:,.0f} times as many, for "
-        "the same result.",
-        mistakes=(
-            Mistake(
-                left_first,
-                "That is `x @ (A @ B)`, which builds the large matrix first. Follow the brackets: "
-                "the row goes first.",
-            ),
-            Mistake(
-                cost.product_flops(1, size, size),
-                "That is a product with one full matrix. Through the narrow middle it is less.",
-            ),
-            Mistake(
-                right_first // 2,
-                "Half of it: each multiply-add is 2 FLOPs, and both products are this large.",
-            ),
-            Mistake(
-                cost.product_flops(size, rank, size),
-                "That is the product of `A` and `B` alone, which this order never computes.",
-            ),
-            Mistake(
-                cost.product_flops(1, size, rank) ** 2,
-                "The two products are done one after the other: their FLOPs add up.",
-            ),
-        ),
-    )
-
-
-def _doubled() -> Question:
-    size = 1000
-    ratio = cost.product_flops(2 * size, 2 * size, 2 * size) // cost.product_flops(size, size, size)
-    return Question(
-        key="matmul/doubled",
-        text="Two square matrices are multiplied. Then both are made twice as wide and twice as "
-        "tall. How many times as many FLOPs does the product take?",
-        answer=ratio,
+        f"then by `B` of shape ({rank}, {size:,}). How many times as many FLOPs does "
+        "`x @ (A @ B)` take as `(x @ A) @ B`?",
+        answer=wide / narrow,
         unit="times as many",
         kind="ratio",
-        explanation="Three sizes double, m, k and n, and the count is their product: 2 × 2 × 2. "
-        "The numbers to move grow 4 times only, so the intensity doubles.",
+        tolerance=0.005,
+        explanation=f"`A @ B` alone takes 2 × {size:,} × {rank} × {size:,} FLOPs, and `x` times "
+        f"its result 2 × {size:,} × {size:,}: {wide:,}. Row first, it's two thin products, "
+        f"{narrow:,}.",
         mistakes=(
-            Mistake(4, "The matrices have 4 times as many entries, and so has the result; but each "
-                       "entry of the result is also a sum that is twice as long."),
-            Mistake(2, "That would be one size doubled. Rows, columns and the contracted size all "
-                       "double."),
-            Mistake(16, "The contracted size stands in both matrices but is one axis: count it "
-                        "once."),
-            Mistake(6, "The three factors of 2 multiply; they do not add."),
-            Mistake(1, "The method is the same, but the count grows with all three sizes."),
+            Mistake(1, "The results are equal, but the FLOPs aren't: one order builds a full "
+                       "matrix first."),
+            Mistake(
+                cost.product_flops(size, rank, size) / narrow,
+                "You left out the second product, the row times the full matrix.",
+            ),
+            Mistake(
+                cost.product_flops(1, size, size) / narrow,
+                "You left out the product of `A` and `B`, which is the larger part.",
+            ),
+            Mistake(
+                2 * wide / narrow,
+                "You counted only one of the two thin products.",
+            ),
+            Mistake(narrow / wide, "That's the inverse. The full matrix costs more."),
+            Mistake(size, "That's the width. Write down the FLOPs of both orders and divide."),
+            Mistake(rank, "That's the rank. Write down the FLOPs of both orders and divide."),
         ),
     )  # fmt: skip
 
 
-ALL = (_flops(), _order(), _doubled())
+ALL = (_flops(), _order())

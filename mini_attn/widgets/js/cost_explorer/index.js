@@ -12,10 +12,10 @@ export default {
   schema,
   controls: [
     { key: "seq", kind: "log", label: "Tokens n" },
-    { key: "d_model", kind: "select", label: "Width d (d_model)", options: schema.d_model.values.map((d) => [d, `${d}: ${d / HEAD_DIM} heads of ${HEAD_DIM}`]) },
-    { key: "mlp", kind: "select", label: "MLP beside the attention", options: [["none", "none"], ["plain", "width 4d"], ["gated", "gated, width 4d"], ["narrow", "gated, width 8d/3"]] },
+    { key: "d_model", kind: "select", label: "Width d (d_model)", options: schema.d_model.values.map((d) => [d, `${d}: ${d / HEAD_DIM} heads of dimension ${HEAD_DIM}`]) },
+    { key: "mlp", kind: "select", label: "MLP", options: [["none", "none"], ["plain", "width 4d"], ["gated", "gated, width 4d"], ["narrow", "gated, width 8d/3"]] },
     { key: "pairs", kind: "choice", label: "Pairs computed", options: [["full", "full square"], ["exact", "visible only"]] },
-    { key: "kernel", kind: "choice", label: "Scores", options: [["written", "written down"], ["fused", "in tiles"]] },
+    { key: "kernel", kind: "choice", label: "Scores", options: [["written", "materialized"], ["fused", "in tiles"]] },
   ],
   drag,
   main: ["seq"],

@@ -34,7 +34,7 @@ function parts(result, at) {
   });
   const y = at.top + rows.length * ROW;
   const words = at.wide ? text(at.formula, y + 20, "5·pairs·heads", "cost-quiet") : "";
-  const soft = stroke(0, y + 1, at.width, y + 1, "cost-grid") + text(0, y + 20, "softmax, apart", "cost-name") + words
+  const soft = stroke(0, y + 1, at.width, y + 1, "cost-grid") + text(0, y + 20, "softmax, separate", "cost-name") + words
     + box(at.bar, y + 5, Math.max(1, Math.min(1, result.softmax / result.total) * at.long), ROW - 10, "cost-bar-softmax")
     + text(at.width, y + 20, at.wide ? `${short(result.softmax, "ops")}, ${percent(result.softmax / result.total)}` : percent(result.softmax / result.total), "cost-number", END)
     + target(at, "softmax", 0, y + 2, at.width, ROW - 3, `softmax: ${percent(result.softmax / result.total)}`);
@@ -52,8 +52,8 @@ export function drag(result, id, { width, state }) {
   return ({ dx }) => ({ seq: Number((state.seq * Math.exp(dx * pixel)).toPrecision(2)) });
 }
 
-const TICKS = [16, 128, 1024, 8192, 65536];
-const short_n = (n) => (n >= 1024 ? `${n / 1024}k` : String(n));
+const TICKS = [16, 1024, 65536, 1048576];
+const short_n = (n) => (n >= 2 ** 20 ? `${n / 2 ** 20}M` : n >= 1024 ? `${n / 1024}k` : String(n));
 
 // Two curves over n on logarithmic axes: what grows with n, and what grows with its square.
 function chart(result, spec, x0, y0, width, at) {
@@ -85,8 +85,8 @@ function flopChart(result, x0, y0, width, at) {
   const { cross } = result;
   const mark = (x, y, top) => {
     const cx = x(cross);
-    const anchor = cx > x0 + width - 60 ? END : MIDDLE;
-    return stroke(cx, top + PLOT - 14, cx, top + PLOT, "cost-cross") + text(Math.min(cx, x0 + width), top + PLOT - 18, `half at ${whole(Math.round(cross))}`, "cost-cross-word", anchor)
+    const left = cx > x0 + width - 110; // no room for the words to the right of the mark
+    return stroke(cx, top + PLOT - 14, cx, top + PLOT, "cost-cross") + text(left ? cx - 6 : cx + 6, top + PLOT - 5, `half at ${whole(Math.round(cross))}`, "cost-cross-word", left ? END : "")
       + target(at, "cross", cx - 12, top + PLOT - 24, 24, 24, `half and half at ${whole(Math.round(cross))} tokens`);
   };
   return chart(result, {

@@ -10,7 +10,7 @@ export const tick = (value, unit) => scaled(value, unit, whole);
 
 export const flop = (value) => short(value, "FLOP");
 export const bytes = (value) => short(value, "B");
-export const percent = (share) => `${decimal(100 * share, 1)} %`;
+export const percent = (share) => `${decimal(100 * share, 1)}%`;
 
 export const PARTS = [
   ["projections", "q, k, v projections", "2·n·d·3d", "weights"],
@@ -27,16 +27,16 @@ export const partsOf = ({ mlp }) => PARTS.filter(([id]) => id !== "mlp" || mlp !
 
 export function describe({ seq, share, cross, total, mlp, pairs }) {
   const long = seq >= cross ? "past" : "short of";
-  return `${whole(seq)} tokens: ${flop(total)}, of which ${percent(share)} are scores and weighted sum, the part that grows with the square. That is ${long} the ${whole(Math.round(cross))} tokens at which it makes up half${mlp === "none" ? "" : `, with ${WIDTHS[mlp]}`}${pairs === "full" ? "" : ", visible pairs only"}.`;
+  return `${whole(seq)} tokens: ${flop(total)}, ${percent(share)} of it for scores and weighted sum, the part that grows with the square. That's ${long} the ${whole(Math.round(cross))} tokens where it makes up half${mlp === "none" ? "" : `, with ${WIDTHS[mlp]}`}${pairs === "full" ? "" : ", visible pairs only"}.`;
 }
 
 // What stands in large beside its name, as [number, how it is written].
 export const counts = ({ total, weights, square, bytes: memory, kernel }) => ({
   total: [total, (n) => `One layer: ${flop(n)}`],
-  weights: [weights, (n) => `products with weights: ${flop(n)}`],
+  weights: [weights, (n) => `weight matmuls: ${flop(n)}`],
   square: [square, (n) => `scores and weighted sum: ${flop(n)}`],
   rows: [memory.rows, (n) => `rows x, q, k, v, out: ${bytes(n)}`],
-  scores: [memory.scores, (n) => `scores, ${kernel === "written" ? "written down" : "a tile at a time"}: ${bytes(n)}`],
+  scores: [memory.scores, (n) => `scores, ${kernel === "written" ? "materialized" : "a tile at a time"}: ${bytes(n)}`],
 });
 
 export function table(result) {
@@ -46,9 +46,9 @@ export function table(result) {
     caption: `One layer, ${whole(seq)} tokens, d = ${whole(d)}`,
     head: ["", "FLOPs or bytes", "share of the FLOPs"],
     rows: [
-      ...rows, ["all products", whole(total), "100.0 %"], ["softmax, in operations", whole(softmax), percent(softmax / total)],
+      ...rows, ["all matmuls", whole(total), "100.0%"], ["softmax, in operations", whole(softmax), percent(softmax / total)],
       ["rows x, q, k, v, out, in bytes", whole(memory.rows), "–"],
-      [`scores ${kernel === "written" ? "written down" : "held at a time"}, in bytes`, whole(memory.scores), "–"],
+      [`scores ${kernel === "written" ? "materialized" : "held at a time"}, in bytes`, whole(memory.scores), "–"],
     ],
   };
 }
@@ -59,8 +59,8 @@ const pairWords = ({ seq, pairs, pair_count: count }) =>
 function partWords(result, id) {
   const { seq, d_model: d, flops, total, mlp, head_dim: size, n_heads: heads } = result;
   const n = whole(seq);
-  const end = `, ${percent(flops[id] / total)} of all products. ${id === "scores" || id === "sum" ? "Twice the tokens, about four times the work." : "Twice the tokens, twice the work."}`;
-  if (id === "projections") return `Three matrices of d × d = ${whole(d)} × ${whole(d)}, one multiply-add (2 FLOPs) for each weight and token: 2 · ${n} · ${whole(d)} · 3 · ${whole(d)} = ${whole(flops[id])} FLOPs${end}`;
+  const end = `, ${percent(flops[id] / total)} of all matmuls. ${id === "scores" || id === "sum" ? "Twice the tokens, about four times the work." : "Twice the tokens, twice the work."}`;
+  if (id === "projections") return `Three matrices of d × d = ${whole(d)} × ${whole(d)}, one multiply-add (2 FLOPs) per weight and token: 2 · ${n} · ${whole(d)} · 3 · ${whole(d)} = ${whole(flops[id])} FLOPs${end}`;
   if (id === "output") return `One matrix of d × d: 2 · ${n} · ${whole(d)} · ${whole(d)} = ${whole(flops[id])} FLOPs${end}`;
   if (id === "mlp") {
     const [matrices, width, times] = FACTOR[mlp];
@@ -73,18 +73,18 @@ function partWords(result, id) {
 export function explain(result, id) {
   const { seq, d_model: d, pairs, cross, bytes: memory, kernel, n_heads: heads, head_dim: size, tile, softmax, total } = result;
   const n = whole(seq);
-  if (id === "softmax") return { text: `${whole(result.pair_count)} pairs in ${heads} heads, 5 operations each (scale, maximum, exponential, sum, division): ${whole(softmax)} operations, ${percent(softmax / total)} beside the products. They are no matrix product and run slower than their number says.`, also: [] };
+  if (id === "softmax") return { text: `${whole(result.pair_count)} pairs in ${heads} heads, 5 operations each (scale, maximum, exponential, sum, division): ${whole(softmax)} operations, ${percent(softmax / total)} of the matmuls' FLOPs. They aren't matmuls, so they take more time than their number suggests.`, also: [] };
   if (id === "cross") {
     const weights = (result.weights / seq / d) || 0;
-    const rule = pairs === "full" ? `4·n·d against ${whole(Math.round(weights / d))}·d² a token: n = ${whole(Math.round(weights / d))}·d / 4` : `2·(n + 1)·d against ${whole(Math.round(weights / d))}·d² a token: n = ${whole(Math.round(weights / d))}·d / 2 − 1`;
-    return { text: `Half and half: ${rule} = ${whole(Math.round(cross))} tokens. To the left the weights' part is larger, to the right the square.`, also: ["scores", "sum"] };
+    const rule = pairs === "full" ? `4·n·d against ${whole(Math.round(weights / d))}·d² per token: n = ${whole(Math.round(weights / d))}·d / 4` : `2·(n + 1)·d against ${whole(Math.round(weights / d))}·d² per token: n = ${whole(Math.round(weights / d))}·d / 2 − 1`;
+    return { text: `Half and half: ${rule} = ${whole(Math.round(cross))} tokens. To the left, the weight matmuls are larger; to the right, the quadratic part is.`, also: ["scores", "sum"] };
   }
-  if (id.startsWith("now-")) return { text: `The line stands at ${n} tokens: ${flop(result.weights)} with weights, ${flop(result.square)} for scores and weighted sum. Drag it, or move it with the left and right arrow keys.`, also: [] };
-  if (id === "rows") return { text: `The rows x, q, k, v and out: 5 · ${n} · ${whole(d)} numbers of 2 bytes = ${whole(memory.rows)} bytes. Linear in n.`, also: [] };
+  if (id.startsWith("now-")) return { text: `The line is at ${n} tokens: ${flop(result.weights)} for weight matmuls, ${flop(result.square)} for scores and weighted sum. Drag it, or move it with the left and right arrow keys.`, also: [] };
+  if (id === "rows") return { text: `The rows x, q, k, v and out: 5 · ${n} · ${whole(d)} values of 2 bytes = ${whole(memory.rows)} bytes. Linear in n.`, also: [] };
   if (id === "square") {
     const text = kernel === "written"
-      ? `A score for each pair and head, written down: ${heads} · ${n} · ${n} numbers of 2 bytes = ${whole(memory.scores)} bytes. This is the one quadratic thing in memory: more than the rows from 5 · ${size} = ${5 * size} tokens on.`
-      : `A tile of ${Math.min(seq, tile)} × ${Math.min(seq, tile)} scores in each of ${heads} heads, used and overwritten: ${whole(memory.scores)} bytes, whatever n. The FLOPs stay as they are.`;
+      ? `One score per pair and head, materialized: ${heads} · ${n} · ${n} values of 2 bytes = ${whole(memory.scores)} bytes. It's the only quadratic thing in memory, and larger than the rows beyond 5 · ${size} = ${5 * size} tokens.`
+      : `A tile of ${Math.min(seq, tile)} × ${Math.min(seq, tile)} scores in each of ${heads} heads, used and overwritten: ${whole(memory.scores)} bytes, whatever n is. The FLOPs don't change.`;
     return { text, also: [] };
   }
   return { text: partWords(result, id), also: id === "scores" ? ["sum"] : id === "sum" ? ["scores"] : [] };

@@ -8,7 +8,7 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "tile_stepper",
   title: "A matrix product in tiles",
-  hint: hint("a number", "how often it was read, or the sum that it is"),
+  hint: hint("a number", "how often it was read, or the sum behind it"),
   schema,
   controls: [
     { key: "tile", kind: "choice", label: "Tile held in fast memory", options: [[1, "1 × 1"], [2, "2 × 2"], [4, "4 × 4"]] },

@@ -15,10 +15,10 @@ export const sizeOf = (tile) => `${tile} × ${tile}`;
 export function describe(result) {
   const { tile, flops, all_flops: all, moved, curves, step, steps } = result;
   const ends = curves[tile][steps];
-  if (step === 0) return `Nothing is read yet. With tiles of ${sizeOf(tile)} the ${whole(all)} FLOPs will move ${whole(ends)} numbers.`;
+  if (step === 0) return `Nothing is read yet. With tiles of ${sizeOf(tile)}, the ${whole(all)} FLOPs will move ${whole(ends)} numbers.`;
   const per = `${decimal(intensity(result, flops, moved.numbers))} FLOP per byte`;
   if (step === steps) return `Done with tiles of ${sizeOf(tile)}: ${whole(flops)} FLOPs, ${whole(ends)} numbers moved, ${per}.`;
-  return `Tiles of ${sizeOf(tile)}: ${whole(flops)} of ${whole(all)} FLOPs are done, ${count(moved.numbers, "number")} moved, ${per}. At the end it will be ${whole(ends)}.`;
+  return `Tiles of ${sizeOf(tile)}: ${whole(flops)} of ${whole(all)} FLOPs done, ${count(moved.numbers, "number")} moved, ${per}. At the end it will be ${whole(ends)}.`;
 }
 
 export function table(result) {
@@ -38,7 +38,7 @@ function explainOperand(result, name, i, j) {
   const entry = result[name][i][j];
   const needed = name === "a" ? result.n : result.rows;
   const what = name === "a" ? `Number ${j + 1} of x for “${result.tokens[i]}”` : `Row ${i + 1}, column ${j + 1} of W_q`;
-  const where = entry.held ? " It is in fast memory now." : entry.reads ? " It is not held now: the next use reads it again." : "";
+  const where = entry.held ? " It's in fast memory now." : entry.reads ? " It isn't held now, so the next use reads it again." : "";
   const many = `${whole(needed)} ${needed === 1 ? "entry" : "entries"}`;
   return `${what}: ${short(entry.value)}. ${many} of the product ${needed === 1 ? "needs" : "need"} it; read ${times(entry.reads)}${entry.reads ? " so far" : ""}.${where}`;
 }
@@ -46,7 +46,7 @@ function explainOperand(result, name, i, j) {
 function explainResult(result, i, j) {
   const { terms, value, finished } = result.c[i][j];
   const name = `Entry ${j + 1} of the query of “${result.tokens[i]}”`;
-  if (!terms.length) return `${name}: not begun.`;
+  if (!terms.length) return `${name}: not started.`;
   const sum = terms.map(([x, y]) => `${short(x)} · ${short(y)}`).join(" + ");
   return `${name}: ${sum} = ${decimal(value)}. ${finished ? `Finished: ${whole(result.k)} multiply-adds, written once.` : `${whole(terms.length)} of ${whole(result.k)} multiply-adds done; the sum so far stays in fast memory.`}`;
 }
