@@ -10,8 +10,8 @@ __all__ = ["FlashTiles"]
 class FlashTiles(LivingWidget):
     """One head computed tile by tile: bytes moved, FLOPs, and what the fast memory holds.
 
-    For each block of queries the loop goes through the blocks of keys and values. A number in the
-    large memory has 2 bytes; sums, scores and statistics in the fast memory have 4.
+    For each block of queries the loop goes through the blocks of keys and values. A value in the
+    large memory takes 2 bytes; sums, scores and statistics in the fast memory take 4.
 
     Parameters
     ----------
@@ -46,6 +46,6 @@ class FlashTiles(LivingWidget):
     _widget = "flash_tiles"
     caption = (
         "Attention of one head for 1,024 tokens, in tiles of 128 queries and 128 keys. Tile 13 of "
-        "36 is computed; the 28 above the diagonal are skipped. The loop moves 1.44 MB; with "
-        "the scores written down it moves 6.16 MB, for the same products."
+        "36 is computed, and the 28 above the diagonal are skipped. The loop moves 1.44 MB. With "
+        "materialized scores it moves 6.16 MB, for the same products."
     )

@@ -223,10 +223,10 @@ def test_words_carry_the_numbers() -> None:
     states = [DEFAULT, DEFAULT | {"written": True, "step": 64}, DEFAULT | {"memory": 100}]
     (first, tile, keys, part, cells), (second, *_), (third, *_) = run(body, states)
     assert "Tile 13 of 36: queries 512 to 639, keys 256 to 383." in first
-    assert "moves 1.44 MB and does 151.29 MFLOP; with scores written down 6.16 MB" in first
-    assert "8 of them masked in part, 28 skipped" in tile
+    assert "moves 1.44 MB and does 151.29 MFLOP; with materialized scores 6.16 MB" in first
+    assert "8 of them partly masked, 28 skipped" in tile
     assert "for each of 36 tiles: 589.82 kB" in keys
-    assert "128 × 64 numbers of 4 bytes = 32.8 kB" in part
+    assert "128 × 64 values of 4 bytes = 32.8 kB" in part
     for number in ("131.07", "589.82", "4.72", "1.44", "6.16", "151.29", "150.99"):
         assert number in cells.split()
     assert "moves 6.16 MB" in second
@@ -243,7 +243,7 @@ def test_a_tile_on_the_diagonal_says_that_it_is_masked() -> None:
     for bq, bk in ((128, 128), (256, 64), (64, 256)):
         for row, column, words in run(body, DEFAULT | {"block_q": bq, "block_k": bk}):
             cut = (column + 1) * bk - 1 > row * bq
-            assert ("scores, masked in part." in words) == cut
+            assert ("scores, partly masked." in words) == cut
 
 
 def test_caption_and_default() -> None:
@@ -297,7 +297,7 @@ def test_the_tile_is_dragged_to_other_blocks(open_page: Visit) -> None:
     """To the right more keys, down more queries; the selects say the same."""
     page = open_page.look("flash.html")
     tile = page.locator("[data-id=tile]")
-    queries, keys = page.get_by_label("Queries in a block"), page.get_by_label("Keys in a block")
+    queries, keys = page.get_by_label("Queries per block"), page.get_by_label("Keys per block")
     pull(page, tile, 0, 40)
     expect(queries).to_have_value("256")
     expect(keys).to_have_value("128")

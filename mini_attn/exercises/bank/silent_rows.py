@@ -12,13 +12,13 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Attention of one head with its keys cut into spans. Each span yields an output and an `lse` for
-every query, and at the end they are merged. `q` is `(q_len, head_dim)`, `k` `(kv_len, head_dim)`,
-`v` `(kv_len, v_head_dim)`; `seen` `(q_len, kv_len)` is true where a query may attend. A query that
-sees no key at all gets zeros. Scores may be of any size and either sign. The function below runs
-without an error or a warning, and its example is right. But on other inputs some outputs come out
-too close to zero, and some are zeros, although their queries see keys. Find out when that happens,
-and repair the function.
+This function computes attention of one head with its keys split into spans. Each span gives an
+output and an `lse` for every query, and at the end they're merged. `q` is `(q_len, head_dim)`, `k`
+is `(kv_len, head_dim)` and `v` is `(kv_len, v_head_dim)`; `seen` `(q_len, kv_len)` is true where a
+query can attend. A query that can't attend to any key gets zeros. Scores can have any size and
+either sign. The function runs without an error or a warning, and its example is right. But on other
+inputs, some outputs come out too close to zero, and some are zeros although their queries can
+attend to keys. Find out when that happens, and repair the function.
 """
 STARTER = '''
 def split_attention(q, k, v, seen, span):
@@ -168,58 +168,57 @@ def _merged(outs: Array, lse: Array, merge: str, nothing: Array) -> Array:
 
 
 LOW = (
-    "An empty span hands on a low number in place of −∞. Where a query's own scores all lie "
+    "Your empty span returns a low number instead of −∞. Where all of a query's own scores are "
     "below it, the empty span gets all the weight."
 )
 SHARED = (
-    "All queries share one maximum, in a span or in the merge. Where a query's own scores lie "
+    "Your queries share one maximum, in a span or in the merge. Where a query's own scores are "
     "far below it, its exponentials vanish."
 )
 BARE = (
-    "In a span or in the merge an exponential is taken without a maximum subtracted: far "
-    "below 0 all of them vanish, far above they overflow."
+    "In a span or in the merge you take exponentials without subtracting a maximum. Far "
+    "below 0 all of them vanish, and far above they overflow."
 )
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"empty": "0"},
-     "A span in which a query sees nothing hands on lse = 0, as if its sum of exponentials "
-     "were 1. So it takes part in the merge, with zeros for its output."),
+     "Your empty span returns lse = 0, as if its sum of exponentials were 1. So it takes part "
+     "in the merge, with zeros as its output."),
     ({"empty": "all blank"},
-     "A span is left out only where no query sees anything in it. It can be empty for one "
-     "query alone."),
+     "You skip a span only where it's empty for every query. It can be empty for just one "
+     "query."),
     ({"merge": "too late"},
-     "The maximum of the merge is taken over empty spans too, as if their lse were 0. Where a "
-     "query's own scores lie far below that, all its shares vanish."),
+     "In the merge you take the maximum over empty spans too, as if their lse were 0. Where a "
+     "query's own scores are far below that, all its shares vanish."),
     *(({"empty": number}, LOW) for number in ("-500", "-1e4", "-1e9", "-1e30")),
     ({"empty": "at 0"},
-     "Every span with lse = 0 passes for empty. One visible key with score 0 has that too."),
+     "You treat every span with lse = 0 as empty. One visible key with score 0 has that too."),
     ({"empty": "no output"},
-     "Every span with an output of zeros passes for empty. Visible values can be 0 as well."),
+     "You treat every span with an output of zeros as empty. Visible values can be 0 too."),
     ({"merge": "no guard"},
-     "Where a query sees nothing in any span, every lse is −∞, and −∞ − (−∞) is not a number: "
-     "the merge needs a guard as well."),
+     "Where all spans of a query are empty, every lse is −∞, and −∞ − (−∞) isn't a number. "
+     "The merge needs a guard as well."),
     ({"empty": "inf"},
-     "A query with an empty span comes out as NaN. Such a span has zeros for its output, not "
-     "0 / 0, and −∞ for its lse, not +∞; and what is subtracted in the merge has to be "
-     "finite."),
+     "A query with an empty span comes out as NaN. Such a span needs an output of zeros, not "
+     "0 / 0, and an lse of −∞, not +∞. In the merge, subtract a finite number."),
     ({"merge": "zeros"},
-     "A query with an empty span gets zeros, whatever it sees in the others."),
+     "Your query with an empty span gets zeros, whatever the other spans hold."),
     ({"merge": "shared"}, SHARED),
     ({"merge": "no maximum"}, BARE),
     ({"merge": "even"},
-     "Every span that is not empty counts the same. It counts by its sum of exponentials."),
+     "You count every nonempty span the same. It counts by its sum of exponentials."),
     ({"top": "shared"}, SHARED),
     ({"top": "none"}, BARE),
     ({"mask": "late"},
-     "The maximum is taken over hidden keys too. Where a hidden score is far above the visible "
-     "ones, their exponentials vanish beside it."),
-    ({"mask": "none"}, "Hidden keys are seen: the mask is lost."),
+     "You take the maximum over hidden keys too. Where a hidden score is far above the visible "
+     "ones, their exponentials vanish."),
+    ({"mask": "none"}, "You lost the mask, so hidden keys count."),
     ({"mask": "zero"},
-     "Hidden keys get the score 0 in place of none, and with it a weight. Where scores are "
-     "negative they get all of it."),
+     "You give hidden keys the score 0, and with it a weight. Where scores are negative, they "
+     "get all of it."),
     ({"mask": "-1e9"},
-     "A query that sees no key gets zeros. Here it gets a mean of the values, as if hidden "
-     "keys had a low score in place of none."),
-    ({"scaled": False}, "The scale 1 / √head_dim is lost."),
+     "A query without visible keys gets zeros. Yours gets a mean of the values, as if hidden "
+     "keys had a low score instead of none."),
+    ({"scaled": False}, "You lost the scale 1 / √head_dim."),
 ]  # fmt: skip
 
 
@@ -242,7 +241,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     keys = np.flatnonzero(inputs["seen"][i]).tolist()
     scores = inputs["q"][i] @ inputs["k"][keys].T * inputs["q"].shape[1] ** -0.5
     spread = f", with scores from {scores.min():.6g} to {scores.max():.6g}" if keys else ""
-    return f"Row {i} is wrong. It sees the keys {keys}{spread}; a span has {inputs['span']}."
+    return f"Row {i} is wrong. Its visible keys are {keys}{spread}. A span has {inputs['span']}."
 
 
 EXERCISE = Exercise(
@@ -261,14 +260,14 @@ EXERCISE = Exercise(
     hints=(
         "The scores of the example are about 50. Use the same mask with scores of 0, then of −900, "
         "and print lse and shares.",
-        "A library has shipped the like: [a finite lse for rows that see nothing]"
-        "(https://github.com/flashinfer-ai/flashinfer/issues/4452). What does the merge need in "
-        "its place, and what happens then to a query that sees nothing in any span?",
+        "A library has shipped a similar bug: [a finite lse for empty rows]"
+        "(https://github.com/flashinfer-ai/flashinfer/issues/4452). What does the merge need "
+        "instead, and what happens then to a query whose spans are all empty?",
     ),
     common_errors=(
         "Testing with large positive scores alone, where a wrong lse of 0 is too small to matter.",
-        "Handing on a very low number instead: then some scores lie below that.",
-        "Repairing the span and forgetting the query that sees nothing at all.",
+        "Returning a very low number instead: then some scores are below that.",
+        "Repairing the span and forgetting the query without any visible key.",
     ),
     cases=cases,
     expected=expected,

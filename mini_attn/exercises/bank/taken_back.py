@@ -9,14 +9,14 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
-A server has attended to a long text and keeps, for each query, `out` `(q_len, v_head_dim)` and
-`lse` `(q_len,)`, the natural logarithm of the sum of the exponentials of its scores. Then it turns
-out that some of the keys should not have been there. Over these keys alone the same queries have
-`part` `(q_len, v_head_dim)` and `part_lse` `(q_len,)`. Return `rest` and `rest_lse`: what the
-output and the log-sum-exp are over the keys that remain. All other keys, values and queries are
-gone. Scores may be in the thousands. Where a query has seen none of the keys in question,
-`part_lse` is −inf and `part` is 0. Every query sees at least one of the keys that remain. Leave the
-four arrays as they are: the server still needs them.
+In one layer, a server has attended to a long context. For each query it keeps `out`
+`(q_len, v_head_dim)` and `lse` `(q_len,)`, the natural logarithm of the sum of the exponentials of
+its scores. Then it turns out that some of the keys shouldn't have been there. Over these keys
+alone, the same queries have `part` `(q_len, v_head_dim)` and `part_lse` `(q_len,)`. Return `rest`
+and `rest_lse`, the output and the log-sum-exp over the keys that remain. All keys, values and
+queries are gone. Scores can be in the thousands. Where a query attended to none of the removed
+keys, `part_lse` is −inf and `part` is 0. Every query attends to at least one of the keys that
+remain. Don't change the four arrays, because the server still needs them.
 """
 STARTER = '''
 def taken_back(out, lse, part, part_lse):
@@ -98,24 +98,25 @@ def _outs(inputs: Inputs) -> list[tuple[Array, str]]:
     share, out, part = _share(inputs)[:, None], inputs["out"], inputs["part"]
     return [
         (out - part,
-         "The part is taken off whole. In the output it counts by its share of the weight alone."),
+         "You subtract the whole part. In the output it counts only by its share of the weight."),
         (out - share * part,
-         "What is left has weights that sum to less than 1. Divide by the share that remains."),
+         "Your remaining weights sum to less than 1. Divide by the share that remains."),
         ((out - part) / (1 - share),
-         "The part is taken off whole, before the division. Take off its share of it."),
+         "You subtract the whole part before the division. Subtract its share."),
         (share * part + (1 - share) * out,
-         "The part is merged once more. It has to be taken out."),
+         "You merge the part once more. Take it out instead."),
         ((out - (1 - share) * part) / share,
-         "The shares are exchanged: exp(part_lse − lse) is the weight that goes, not what stays."),
-        ((out - share * part) / share, "Divided by the share that goes. Divide by what remains."),
-        (out * (1 - share), "The values of the keys that go are still in it."),
-        (out / (1 - share), "The weights have grown, and the values of the keys that go are still "
-         "in it."),
-        (out + share * (part - out), "The part is merged once more. It has to be taken out."),
+         "You swapped the shares: exp(part_lse − lse) is the weight that goes, not what stays."),
+        ((out - share * part) / share, "You divide by the share that goes. Divide by the "
+                                       "share that remains."),
+        (out * (1 - share), "The values of the removed keys are still in your output."),
+        (out / (1 - share), "Your weights have grown, and the values of the removed keys are still "
+         "in the output."),
+        (out + share * (part - out), "You merge the part once more. Take it out instead."),
         ((1 + share) * out - share * part,
-         "The difference is multiplied by the share once. Solve the merge for the other part: what "
-         "remains has been multiplied by 1 − share."),
-        (out, "The output is as it was."),
+         "You multiply the difference by the share. Solve the merge for the other part: what "
+         "remains was multiplied by 1 − share."),
+        (out, "Your output hasn't changed."),
         *_more_outs(inputs),
     ]  # fmt: skip
 
@@ -134,20 +135,21 @@ def _more_outs(inputs: Inputs) -> list[tuple[Array, str]]:
         again = np.exp(lse - part_lse)[:, None]
         by_part = (again * out - part) / (again - 1)
         return [
-            (joined * out + (1 - joined) * part, "The part is merged once more. It has to be "
-             "taken out."),
-            ((out - double * part) / (1 - double), "The share is taken to the base 2. These "
+            (joined * out + (1 - joined) * part, "You merge the part once more. Take it "
+             "out instead."),
+            ((out - double * part) / (1 - double), "You take the share to base 2. These "
              "logarithms are natural."),
-            (np.where(gone, 0.0, right(inputs)["rest"]), "Where a query has seen none of the keys "
-             "that go, nothing is taken from it: its output stays as it was."),
-            (2 * out - part, "Both parts are given the same weight. They count by their shares."),
-            (by_lse, "The parts are weighted by lse itself. They count by their exponentials."),
-            (top, "All queries share one reference. Where a query's own lse lies far below it, all "
+            (np.where(gone, 0.0, right(inputs)["rest"]), "Where a query attended to none of the "
+             "removed keys, nothing is taken from it, so its output doesn't change."),
+            (2 * out - part, "You give both parts the same weight. They count by their shares."),
+            (by_lse, "You weight the parts by lse itself. They count by its exponential."),
+            (top, "Your queries share one reference. Where a query's own lse is far below it, all "
              "exponentials vanish."),
-            (by_part, "The reference is part_lse, which is −∞ where nothing goes. lse is always "
-             "finite: take the difference from that."),
-            ((1 - share) * (out - share * part), "Multiplied by the share that remains. What "
-             "remains has been multiplied by it already: divide."),
+            (by_part, "Your reference is part_lse, which is −∞ where nothing goes. Use lse "
+                      "instead, "
+             "which is always finite."),
+            ((1 - share) * (out - share * part), "You multiply by the share that remains. The "
+             "rest is already multiplied by it, so divide."),
         ]  # fmt: skip
 
 
@@ -160,20 +162,22 @@ def _sums(inputs: Inputs) -> list[tuple[Array, str]]:
         finite = np.where(gone, 0.0, part_lse)
     return [
         (plain,
-         "Exponentials of scores in the thousands overflow, or all of them vanish. Only the "
-         "difference of two such logarithms has a sensible exponential."),
+         "You take exponentials of scores in the thousands, which overflow or vanish. Take the "
+         "exponential of the difference of the two logarithms."),
         (lse - np.where(gone, 0.0, part_lse),
-         "Logarithms are subtracted. It is their exponentials that add up."),
-        (np.logaddexp(lse, part_lse), "The part is added once more: the sum has to shrink."),
-        (np.log1p(-_share(inputs)), "That is how much lse changes. Add it to lse."),
-        (lse - np.log1p(-_share(inputs)), "lse has grown. Taking keys away makes the sum smaller."),
-        (lse, "lse is as it was. The sum of exponentials has become smaller."),
-        (np.where(gone, -np.inf, right(inputs)["rest_lse"]), "Where a query has seen none of the "
-         "keys that go, nothing is taken from it: its lse stays as it was."),
-        (lse + np.log2(1 - np.exp2(part_lse - lse)), "The share is taken to the base 2. These "
+         "You subtract logarithms. Their exponentials are what adds up."),
+        (np.logaddexp(lse, part_lse), "You add the part once more. The sum has to shrink."),
+        (np.log1p(-_share(inputs)), "That's the change of lse. Add it to lse."),
+        (lse - np.log1p(-_share(inputs)), "Your lse has grown. Removing keys makes the sum "
+                                          "smaller."),
+        (lse, "Your lse hasn't changed. The sum of exponentials is smaller now."),
+        (np.where(gone, -np.inf, right(inputs)["rest_lse"]), "Where a query attended to none "
+                                                             "of the "
+         "removed keys, nothing is taken from it, so its lse doesn't change."),
+        (lse + np.log2(1 - np.exp2(part_lse - lse)), "You take the share to base 2. These "
          "logarithms are natural."),
-        (np.log(np.abs(lse - finite) + 1e-300), "Logarithms are subtracted, and a logarithm is "
-         "taken again. It is their exponentials that add up."),
+        (np.log(np.abs(lse - finite) + 1e-300), "You subtract logarithms and take a logarithm "
+         "again. Their exponentials are what adds up."),
     ]  # fmt: skip
 
 
@@ -186,8 +190,9 @@ def slips(inputs: Inputs) -> Slips:
 
 
 SHOULD_BE = {
-    "rest": "The output over all keys is that over the rest and that over the part, by shares.",
-    "rest_lse": "exp(lse) is the sum over all keys: that over the rest, and that over the part.",
+    "rest": "The output over all keys is the average of rest and part, weighted by their shares.",
+    "rest_lse": "exp(lse) is the sum over all keys: the sum over the rest plus the sum over "
+    "the part.",
 }
 
 
@@ -205,14 +210,15 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Write the merge of two parts, and look at which of its letters you know here. What share "
-        "of the weight did the keys have that go?",
-        "share = exp(part_lse − lse). out = share · part + (1 − share) · rest; and of the sum of "
-        "exponentials 1 − share remains.",
+        "Write down the merge of two parts. Which of its symbols do you know here? What share of "
+        "the weight did the removed keys have?",
+        "share = exp(part_lse − lse). out = share · part + (1 − share) · rest; and 1 − share "
+        "of the "
+        "sum of exponentials remains.",
     ),
     common_errors=(
         "Subtracting outputs, or logarithms, as if they were sums.",
-        "Forgetting that the weights of what remains have to sum to 1 again.",
+        "Forgetting that the remaining weights have to sum to 1 again.",
         "Exponentials of scores in the thousands.",
     ),
     cases=cases,

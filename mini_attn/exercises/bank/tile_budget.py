@@ -68,11 +68,11 @@ assert Numbers().right == _counted(Numbers())
 
 def _text(n: Numbers) -> str:
     return f"""
-With pencil and paper: one head of size {n.size}, {n.tokens:,} tokens, no mask. A tile has
-{n.block_k} keys. It holds its queries, keys and values in bfloat16, and the running output of its
-queries and the scores of the tile in float32; leave the maxima and sums out. All that may take
-{n.fast:,} bytes. Blocks of queries are multiples of {STEP}. Take the largest that fits. How many
-bytes of keys and values does the head read from the large memory?
+With pencil and paper: one head of dimension {n.size}, {n.tokens:,} tokens, no mask. A tile has
+{n.block_k} keys. Its queries, keys and values are in bfloat16. Its scores and the running output of
+its queries are in float32. Ignore the maxima and sums. The fast memory has room for {n.fast:,}
+bytes. Blocks of queries are multiples of {STEP}, and you take the largest that fits. How many bytes
+of keys and values does the head read from the large memory?
 """
 
 
@@ -85,15 +85,16 @@ def _rounded(n: Numbers) -> dict[float, str]:
     """Blocks, or queries, that are rounded the wrong way."""
     odd, down = int(n.fitting()), n.tokens // n.block_q
     floor = (
-        f"Blocks are rounded down: {n.tokens:,} / {n.block_q} is more than {down}, and the last "
-        "block, which is not full, reads all keys too."
+        f"You rounded the blocks down. {n.tokens:,} / {n.block_q} is more than {down}, and the "
+        "last block isn't full but reads all keys too."
     )
     steps = f"{odd} queries fit, but blocks of queries are multiples of {STEP}: {n.block_q}."
     if n.read(odd) == down * n.once():
         floor = steps = (
-            f"That is {down} blocks. Either {odd} queries were taken, and blocks of queries are "
-            f"multiples of {STEP}; or {n.tokens:,} / {n.block_q} was rounded down, and the last "
-            "block, which is not full, reads all keys too."
+            f"That's {down} blocks. If you took {odd} queries: blocks of queries are multiples of "
+            f"{STEP}. If you rounded {n.tokens:,} / {n.block_q} down: the last block isn't "
+            "full but "
+            "reads all keys too."
         )
     return {down * n.once(): floor, n.read(odd): steps}
 
@@ -102,37 +103,41 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     power = 1 << (n.block_q.bit_length() - 1)
     found: dict[float, str] = {
         n.once(): (
-            "Keys and values are read once there. Every block of queries reads all of them again."
+            "You read keys and values once. Every block of queries reads all of them again."
         ),
         n.read(_floor(n.fitting(out=False))): (
-            "The running output stays in the fast memory as well: a row of float32 for each query."
+            "You left out the running output. It stays in fast memory too, one float32 row "
+            "per query."
         ),
         n.read(_floor(n.fitting(scores=False))): (
-            f"The scores of the tile take room too: {n.block_k} numbers of float32 for each query."
+            f"You left out the tile's scores. They take {n.block_k} float32 numbers per query."
         ),
         n.read(_floor(n.fitting(keys=1))): (
-            "The values of a tile take as much room as its keys."
+            "You left out the tile's values. They take as much memory as its keys."
         ),
-        n.read(_floor(n.fitting(keys=0))): "A tile's keys and values take room as well.",
+        n.read(_floor(n.fitting(keys=0))): "You left out the tile's keys and values. They "
+                                           "take memory as well.",
         n.read(_floor(n.fitting(sums=EACH))): (
-            "The running output and the scores are kept in float32, 4 bytes a number."
+            "You counted 2 bytes for the running output and the scores. In float32 it's 4."
         ),
         **_rounded(n),
         round(n.once() * n.tokens / n.block_q): (
-            "The last block of queries is not full, but it reads all keys: round the number of "
+            "The last block of queries isn't full, but it reads all keys. Round the number of "
             "blocks up."
         ),
-        n.read(power): f"{power} queries fit, and more do: the largest multiple of {STEP} counts.",
+        n.read(power): f"{power} queries fit, but more do too. Take the largest multiple of "
+                       f"{STEP}.",
         n.read(n.block_k): (
             f"{n.block_k} is how many keys a tile has. Keys are read again for each block of "
             "queries."
         ),
-        n.right // 2: "Half of it is missing: keys and values are both read, 2 bytes a number.",
+        n.right // 2: "That's half. Keys and values are both read, at 2 bytes per number.",
         8 * n.right: "Those are bits.",
         n.tokens * n.once(): (
-            "That reads all keys for every single query. A block of them shares a read."
+            "You read all keys for every single query. The queries of a block share a read."
         ),
-        n.block_q: "Those are the queries of a block. The bytes that are read are asked for.",
+        n.block_q: "Those are the queries of a block. The question asks for the bytes that "
+                   "are read.",
     }  # fmt: skip
     off = TOLERANCE * n.right
     return {value: idea for value, idea in found.items() if abs(value - n.right) > off}
@@ -174,16 +179,16 @@ def made(**numbers: Any) -> Exercise:
         starter="answer = ...  # your number of bytes",
         number=_number(n),
         hints=(
-            "How many bytes does one more query take in the fast memory, and how many do the keys "
-            "and values of a tile take whatever the queries are?",
+            "How many bytes does one more query take in fast memory? How many do a tile's keys and "
+            "values take, however many queries there are?",
             f"A query takes {n.size} numbers of 2 bytes, {n.size} of 4 bytes for its output and "
-            f"{n.block_k} of 4 bytes for its scores. Keys and values are read once for each block "
-            "of queries, the last one included.",
+            f"{n.block_k} of 4 bytes for its scores. Keys and values are read once per block of "
+            "queries, including the last one.",
         ),
         common_errors=(
-            "Forgetting what stays in the fast memory beside the inputs.",
+            "Forgetting what stays in fast memory in addition to the inputs.",
             "Dividing by the keys of a tile instead of the queries.",
-            "Not rounding: blocks are whole, and the last one reads all keys too.",
+            "Not rounding up: the last block reads all keys too.",
         ),
         draw=partial(drawn, made, CHOICES),
     )

@@ -11,15 +11,16 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
-Causal attention of one head in tiles. `q` is `(q_len, head_dim)`; the queries are the last of the
-keys, so that query `i` sees the keys 0 to `kv_len - q_len + i`. `k` is `(kv_len, head_dim)` and `v`
-is `(kv_len, v_head_dim)`. Go through blocks of `block_q` queries and, for each, of `block_k` keys;
-the last of either may be smaller. Return `out` `(q_len, v_head_dim)`, `lse` `(q_len,)`, the natural
-logarithm of the sum of the exponentials of the scores that a query sees, and `tiles`, an integer
-array: how many tiles you computed for each block of queries. Scores are divided by √head_dim, and
-`q_len` is at most `kv_len`. A tile in which nobody sees anything must not be computed, and the
-scores of all keys must not exist at one time. Scores may be in the thousands, those of hidden keys
-as well.
+Write causal attention of one head in tiles. `q` is `(q_len, head_dim)`, `k` is
+`(kv_len, head_dim)` and `v` is `(kv_len, v_head_dim)`. The queries belong to the last tokens, so
+query `i` attends to keys 0 to `kv_len - q_len + i`; `q_len` is at most `kv_len`. Go through blocks
+of `block_q` queries and, for each, through blocks of `block_k` keys. The last block of either can
+be smaller. Scores are divided by √head_dim.
+
+Return `out` `(q_len, v_head_dim)`, `lse` `(q_len,)`, the natural logarithm of the sum of the
+exponentials of a query's visible scores, and `tiles`, an integer array: how many tiles you computed
+for each block of queries. Don't compute fully masked tiles, and never hold the scores of all keys
+at once. Scores can be in the thousands, including those of hidden keys.
 """
 STARTER = '''
 def tiled_forward(q, k, v, block_q, block_k):
@@ -88,7 +89,8 @@ def room(inputs: Inputs) -> tuple[int, str]:
     """Half of what the scores of all keys take; short rows do not matter."""
     rows, keys = len(inputs["q"]), len(inputs["k"])
     return max(4 * rows * keys, 300_000), (
-        f"Scores of all {keys:,} keys exist at the same time, for {rows} queries. A tile has "
+        f"You hold the scores of all {keys:,} keys at the same time, for {rows} queries. A "
+        "tile has "
         f"{inputs['block_q']} × {inputs['block_k']} of them."
     )
 
@@ -166,67 +168,73 @@ def _counts(inputs: Inputs) -> list[tuple[Array, str]]:
 
     return [
         (np.full_like(last, most),
-         "All tiles are computed. Tiles in which every key comes after every query are dead: leave "
-         "them out."),
+         "You compute all tiles. Tiles in which every key comes after every query are fully "
+         "masked. "
+         "Skip them."),
         (tiles(last + 1),
-         "The queries are taken for the first tokens. They are the last ones: query i stands at "
+         "You treat the queries as the first tokens. They're the last ones: query i is at position "
          "kv_len − q_len + i."),
         (tiles(past + first + 1),
-         "A tile is left out if the first of its queries sees nothing in it. The last one sees "
-         "most: ask that one."),
+         "You skip a tile if the first of its queries can't attend to it. The last query can "
+         "attend to the most, so check that one."),
         (tiles(past + last),
-         "The key of the last query itself is forgotten. Where it begins a tile, that tile is "
-         "needed too."),
+         "You left out the last query's own key. Where it begins a tile, that tile is needed too."),
         ((past + last + 1) // block_k,
-         "Tiles that are masked in part are not counted. They are computed too."),
+         "You don't count partly masked tiles. They're computed too."),
         (np.clip((past + last + 1) // block_k + 1, 0, most),
-         "One tile too many where the last query's own key ends a tile: the next one is dead."),
+         "You count one tile too many where the last query's own key ends a tile. The next one is "
+         "fully masked."),
         (np.cumsum(tiles(past + last + 1)),
-         "The count runs on from block to block. Begin again with each block of queries."),
+         "Your count continues from block to block. Start again with each block of queries."),
     ]  # fmt: skip
 
 
 def right(inputs: Inputs) -> dict[str, Array]:
-    """Attention, its sums, and the tiles that somebody sees."""
+    """Attention, its sums, and the tiles with a visible pair."""
     seen = len(inputs["k"]) - len(inputs["q"]) + _ends(inputs)[1] + 1
     return _whole(inputs) | {"tiles": -(-seen // inputs["block_k"])}
 
 
 LATE = (
-    "The maximum is taken over hidden keys too. Where a hidden score is far above the visible "
-    "ones, their exponentials vanish beside it."
+    "You take the maximum over hidden keys too. Where a hidden score is far above the visible "
+    "ones, their exponentials vanish."
 )
 LOOPS = (
     ("late", LATE),
-    ("out", "The running output is not rescaled when a larger score comes. It is relative to the "
+    ("out", "You don't rescale the running output when a larger score comes. It's relative to the "
      "same maximum as the sum."),
-    ("total", "The running sum is not rescaled when a larger score comes, as the output is."),
-    ("own", "Each tile has a softmax of its own, and the tiles are averaged. A tile counts by its "
-     "sum of exponentials: divide once, at the end."),
-    ("each", "The running output is divided after every tile, and the next tile is added as if it "
-     "had not been. Divide once, at the end."),
-    ("first", "A tile is left out if the first of its queries sees nothing in it. The last one "
-     "sees most: ask that one."),
-    ("diagonal", "The mask is applied only where a block of keys has the number of the block of "
-     "queries. Which tiles lie on the edge follows from positions, not from their numbers."),
-    ("last", "The maximum is that of the latest tile alone. Keep the larger of it and the one "
-     "before."),
+    ("total", "You rescale the running output when a larger score comes, but not the running sum."),
+    ("own", "You give each tile its own softmax and average the tiles. A tile counts by its "
+     "sum of exponentials, so divide once, at the end."),
+    ("each", "You divide the running output after every tile, but then add the next tile as if you "
+     "hadn't. Divide once, at the end."),
+    ("first", "You skip a tile if the first of its queries can't attend to it. The last query "
+     "can attend to the most, so check that one."),
+    ("diagonal", "You apply the mask only where a block of keys has the same number as the "
+                 "block of "
+     "queries. Positions decide which tiles are on the edge, not their numbers."),
+    ("last", "You keep the maximum of the latest tile alone. Keep the larger of it and the "
+             "previous "
+     "one."),
 )  # fmt: skip
 FAR = 10**6  # past all keys
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"past": FAR}, "Later keys are seen: a tile on the edge needs the causal mask."),
+    ({"past": FAR}, "Your queries attend to later keys. A tile on the edge needs the causal mask."),
     ({"past": 0},
-     "The queries are taken for the first tokens. They are the last ones: query i stands at "
+     "You treat the queries as the first tokens. They're the last ones: query i is at position "
      "kv_len − q_len + i."),
-    ({"blind": 1}, "A query does not see its own key, the one at kv_len − q_len + i."),
-    ({"scaled": False}, "The scale 1 / √head_dim is lost."),
+    ({"blind": 1}, "Your query doesn't attend to its own key, the one at kv_len − q_len + i."),
+    ({"scaled": False}, "You lost the scale 1 / √head_dim."),
 ]  # fmt: skip
 SUMS = [
-    ("top", "lse is the largest score alone. The logarithm of the sum belongs to it."),
-    ("log of sum", "The sum is relative to the maximum: add the maximum to its logarithm."),
-    ("sum", "That is the sum itself, relative to the maximum. Its logarithm is asked for."),
-    ("base 2", "lse is to the base 2. Natural logarithms are asked for."),
-    ("minus", "The logarithm of the sum is added to the maximum, not subtracted."),
+    ("top", "Your lse is the largest score alone. Add the logarithm of the sum."),
+    ("log of sum", "Your sum is relative to the maximum. Add the maximum to its logarithm."),
+    (
+        "sum",
+        "That's the sum itself, relative to the maximum. Return its logarithm plus the maximum.",
+    ),
+    ("base 2", "Your lse has base 2. Use natural logarithms."),
+    ("minus", "You subtract the logarithm of the sum from the maximum. Add it."),
 ]
 WRONG_SUMS = ("late", "total", "first", "diagonal", "last")
 
@@ -250,9 +258,9 @@ def slips(inputs: Inputs) -> Slips:
 
 
 SHOULD_BE = {
-    "out": "out is the softmax over the keys that a query sees, times their values.",
-    "lse": "lse is the logarithm of the sum of exponentials of a query's visible scores.",
-    "tiles": "tiles counts those in which some query of the block sees some key.",
+    "out": "out should be the softmax over a query's visible keys, times their values.",
+    "lse": "lse should be the logarithm of the sum of exponentials of a query's visible scores.",
+    "tiles": "tiles should count those with at least one visible pair.",
 }
 
 
@@ -270,16 +278,16 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "For a block of queries, where does the last of them stand, and which is the first key "
-        "that it does not see? No tile that begins there or later is needed.",
+        "For a block of queries, what's the position of the last one, and which is the first key "
+        "that it can't attend to? No tile that begins there or later is needed.",
         "Outer loop over queries; μ = −∞, ℓ = 0, o = 0; inner loop over keys up to the last "
-        "query's own; mask the tile, then join it. At the end o / ℓ and μ + ln ℓ. Key 0 is seen by "
-        "every query, so that no row is without a maximum after its first tile.",
+        "query's own; mask the tile, then join it. At the end, o / ℓ and μ + ln ℓ. Every query "
+        "attends to key 0, so every row has a maximum after its first tile.",
     ),
     common_errors=(
         "Counting queries from 0 where there are keys before them.",
-        "Leaving out a tile because its first query sees nothing in it.",
-        "Returning the maximum or the sum in place of their logarithm together.",
+        "Skipping a tile because its first query can't attend to it.",
+        "Returning the maximum or the sum instead of the log-sum-exp.",
     ),
     cases=cases,
     expected=expected,

@@ -15,9 +15,9 @@ export default {
   controls: [
     { key: "step", kind: "range", label: "Tile", show: (_, state) => { const { tile, tiles } = compute(state); return `${tile} of ${tiles}`; } },
     { key: "memory", kind: "range", label: "Fast memory", show: (n) => `${n} kB` },
-    select("block_q", "Queries in a block"), select("block_k", "Keys in a block"), select("tokens", "Tokens N"), select("head_dim", "head_dim"),
+    select("block_q", "Queries per block"), select("block_k", "Keys per block"), select("tokens", "Tokens N"), select("head_dim", "head_dim"),
     { key: "causal", kind: "toggle", label: "Causal" },
-    { key: "written", kind: "toggle", label: "Scores written down" },
+    { key: "written", kind: "toggle", label: "Scores materialized" },
   ],
   play: { key: "step", milliseconds: 500 },
   drag, update, compute, draw, describe, table, explain,

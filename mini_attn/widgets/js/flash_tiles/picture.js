@@ -54,7 +54,7 @@ function strips({ nq, nk, row, column, tile, done, tokens, written }, at) {
   };
   return strip("v", nk, column, held, 22) + strip("k", nk, column, held, 38) + strip("q", nq, row, held, X - 16, true)
     + strip("o", nq, 0, done ? nq : row, X + side + 4, true) + text(0, 13, "Large memory", "flash-head")
-    + text(X, at.end + 15, `${whole(tokens)} × ${whole(tokens)} scores, ${written ? "written down" : "a tile at a time"}`, "flash-quiet");
+    + text(X, at.end + 15, `${whole(tokens)} × ${whole(tokens)} scores, ${written ? "materialized" : "a tile at a time"}`, "flash-quiet");
 }
 
 // The fast memory: what it holds as a bar to its end, and as a list.
@@ -78,7 +78,7 @@ function fast(result, at) {
     + grip("flash", at, "memory", Math.min(end, width - 12) - 12, y - 3, 24, 32, { key: "memory", entry: schema.memory, now: memory, label: "Fast memory", words: `${memory} kB` });
 }
 
-// A pair of bars: in tiles, and with the scores written down; the fuller one is as far as the loop.
+// A pair of bars: in tiles, and with the scores materialized; the fuller one is as far as the loop.
 function pair(at, y, [head, name, values, show], { share, written }) {
   const x = scaleLinear([0, Math.max(...values)], [0, at.width - at.left - 162]);
   return text(at.left, y, head, "flash-head") + values.map((value, i) => {

@@ -8,11 +8,11 @@ export const kilo = (bytes) => decimal(bytes / KILO, 1);
 const bytes = (n) => scaled(n, "B", decimal);
 const flops = (n) => scaled(n, "FLOP", decimal);
 const span = (i, size) => `${whole(i * size)} to ${whole((i + 1) * size - 1)}`;
-const counts = ({ tiles, masked, skipped }) => `${whole(tiles)} tiles computed, ${whole(masked)} of them masked in part, ${whole(skipped)} skipped`;
+const counts = ({ tiles, masked, skipped }) => `${whole(tiles)} tiles computed, ${whole(masked)} of them partly masked, ${whole(skipped)} skipped`;
 
 export const room = ({ used, memory, over }) => `${kilo(used)} of ${memory} kB${over ? ", too much" : ""}`;
 
-// The two pairs of bars: in tiles, and with the scores written down.
+// The two pairs of bars: in tiles, and with the scores materialized.
 export const pairs = ({ tiled, written_down: written, products, rescaling }) => [
   ["Bytes moved", "moved", [tiled, written], bytes], ["FLOPs", "work", [products + rescaling, products], flops],
 ];
@@ -23,14 +23,14 @@ export function describe(result) {
   const at = done || !tile ? `${counts(result)}.` : `Tile ${whole(tile)} of ${whole(tiles)}: queries ${span(row, bq)}, keys ${span(column, bk)}.`;
   const [moved, work] = pairs(result).map(([, , values, show]) => values.map(show));
   const own = Number(written);
-  return `${at} The whole loop moves ${moved[own]} and does ${work[own]}; ${own ? "in tiles" : "with scores written down"} ${moved[1 - own]} and ${work[1 - own]}.`;
+  return `${at} The whole loop moves ${moved[own]} and does ${work[own]}; ${own ? "in tiles" : "with materialized scores"} ${moved[1 - own]} and ${work[1 - own]}.`;
 }
 
 export function table(result) {
   const { moved, scores, parts } = result;
   return {
     caption: `${counts(result)}; kB of fast memory: ${parts.map(({ name, bytes: n }) => `${NAMES[name]} ${kilo(n)}`).join(", ")}`,
-    head: ["", "in tiles", "scores written down"],
+    head: ["", "in tiles", "scores materialized"],
     rows: [
       ...Object.entries(moved).map(([name, n]) => [name.toUpperCase(), bytes(n), bytes(n)]), ["scores and weights", "none", bytes(scores)],
       ...pairs(result).map(([head, , values, show]) => [head, ...values.map(show)]),
@@ -43,13 +43,13 @@ function explained(result, id) {
   const [first, last] = id.split("-");
   if (first === "part") {
     const { size: [a, b, each], bytes: n } = result.parts.find(({ name }) => name === last);
-    return `${NAMES[last]}: ${a} × ${b} numbers of ${each} bytes = ${kilo(n)} kB.`;
+    return `${NAMES[last]}: ${a} × ${b} values of ${each} bytes = ${kilo(n)} kB.`;
   }
   const own = last === "tiles";
   if (first === "work") return `Products: ${whole(tiles)} · 4 · ${bq} · ${bk} · ${d}${own ? `; rescaling of the sum: ${whole(tiles)} · ${bq} · ${d}` : ""}.`;
-  if (last) return `2 bytes for each number: Q and O 2 · ${whole(tokens)} · ${d}; K and V ${whole(tiles)} · 2 · ${bk} · ${d}${own ? "" : `; scores and weights, each written and read, ${whole(tiles)} · 4 · ${bq} · ${bk}`}.`;
+  if (last) return `2 bytes per value: Q and O 2 · ${whole(tokens)} · ${d}; K and V ${whole(tiles)} · 2 · ${bk} · ${d}${own ? "" : `; scores and weights, each written and read, ${whole(tiles)} · 4 · ${bq} · ${bk}`}.`;
   if (id === "memory") return room(result);
-  if (id === "tile") return `${bq} × ${bk} scores${causal && (column + 1) * bk > row * bq + 1 ? ", masked in part" : ""}. ${counts(result)}: not loaded, not computed.`;
+  if (id === "tile") return `${bq} × ${bk} scores${causal && (column + 1) * bk > row * bq + 1 ? ", partly masked" : ""}. ${counts(result)}: not loaded, not computed.`;
   const [size, many] = "kv".includes(id) ? [bk, `for each of ${whole(tiles)} tiles`] : [bq, "once"];
   return `${id.toUpperCase()}: ${whole(tokens)} × ${d}. A block of ${size} rows is moved ${many}: ${bytes(moved[id])}.`;
 }
