@@ -1,24 +1,24 @@
 """The time to the first token is a message."""
 
 MODEL = """
-A prompt whose beginning is known runs fewer tokens, so its first token comes earlier. Anybody can
-measure that. To test a guess, send a prompt that begins with it and look at the clock: if it comes
-early, somebody has sent the same beginning not long ago. No foreign key or value is needed, as the
-guesser's own tokens are the right ones; comparing blocks does not help at all.
+A prompt whose beginning is cached runs fewer tokens, so its first token comes earlier. Anyone can
+measure that. To test a guess, send a prompt that begins with it and look at the clock: if the first
+token comes early, another request had the same beginning not long ago. That takes no foreign key or
+value, because the guesser's own tokens are the right ones. So comparing blocks doesn't help at all.
 
 Only whole blocks are found, which cuts both ways. A block of 16 unknown tokens is far too much to
-guess at once. But a text of which all is known but a name or a number, such as a form or a system
-prompt, has its secret in few tokens, and blocks can be guessed one after the other: each hit
-confirms all before it, so the work adds up instead of multiplying.
+guess at once. But in a text that's known except for a name or a number, such as a form or a system
+prompt, the secret is in a few tokens. And blocks can be guessed one after the other: each hit
+confirms all blocks before it, so the work adds up instead of multiplying.
 
-I would share within a company, and nothing between companies but what the provider itself has put
-in front of all prompts. A secret number of the company goes into the hash of the first block, and
-by the chain into all others, so that other companies' guesses find nothing; vLLM calls it a salt.
+I'd share within a company, and between companies only what the provider itself has put at the
+beginning of all prompts. A secret number of the company goes into the hash of the first block, and
+through the chain into all others, so other companies' guesses find nothing. vLLM calls it a salt.
 
-That costs memory and prefill: a public text that ten companies use is computed and kept ten times,
-and large customers lose little while small ones, whose prefixes leave the pool before they come
-again, lose most. Switching all sharing off would be safe, too, and everybody would pay for it in
-time to the first token.
+That costs memory and prefill. A public text that ten companies use is computed and kept ten times.
+Large customers lose little. Small ones, whose prefixes leave the pool before they come again, lose
+most. Switching off all sharing would be safe, too, but everyone would pay for it in time to the
+first token.
 """
 
 SAMPLES = [
