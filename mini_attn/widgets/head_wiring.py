@@ -17,7 +17,7 @@ class HeadWiring(LivingWidget):
     order : {"neighbours", "dealt"}
         Whether neighbors share a head, or heads are assigned in turn, which is a bug.
     token : int
-        Position of the token that asks, 0 to 7.
+        Position of the query token, 0 to 7.
 
     Raises
     ------

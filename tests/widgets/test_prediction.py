@@ -83,7 +83,7 @@ BY_HAND = {
     "mqa-gqa/ten-times": 80 * 8 / (32 * 32),
     "mqa-gqa/one-sequence": 1.2,  # (15 + 4.3) / (15 + 1.1)
     "mqa-gqa/devices": 2 * 80 * 1 * 128 * 2,
-    "mqa-gqa/score-flops": 32 * 1000 * 128 * 2,
+    "mqa-gqa/score-flops": 1,
     "mqa-gqa/intensity": 128 // 8,
     "mqa-gqa/repeat": 1 + 4 + 4,
     "mqa-gqa/step-bytes": 2 * (8_030_261_248 - 128_256 * 4096) + 8 * 4096 * 524_288,

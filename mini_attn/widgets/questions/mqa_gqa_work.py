@@ -17,37 +17,48 @@ GROUP = HEADS // KV_HEADS
 
 
 def _score_flops() -> Question:
-    tokens = 1000
-    flops = cost.attention_flops(1, tokens, n_heads=HEADS, head_dim=SIZE)["scores"]
+    context = 1000
+    scores = {
+        heads: cost.matmul_flops(replace(LLAMA, n_kv_heads=heads), q_len=1, kv_len=context)
+        for heads in (HEADS, KV_HEADS)
+    }
+    ratio = scores[HEADS]["scores"] / scores[KV_HEADS]["scores"]
+    each = 2 * HEADS * context * SIZE
     return Question(
         key="mqa-gqa/score-flops",
-        text=f"A decode step of Llama-3-8B meets {tokens:,} cached tokens. One layer has {HEADS} "
-        f"query heads and {KV_HEADS} key/value heads of dimension {SIZE}. How many FLOPs do its "
-        "scores take, counting a multiply-add as 2?",
-        answer=flops,
-        unit="FLOPs",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"Every query head still meets every token: {HEADS} heads × {tokens:,} tokens "
-        f"× {SIZE} multiply-adds × 2 = {flops:,}. {HEADS} key/value heads would need as many.",
+        text=f"Llama-3-8B has {HEADS} query heads but only {KV_HEADS} key/value heads. By what "
+        f"factor does that reduce the FLOPs of the scores in a decode step, compared with {HEADS} "
+        "key/value heads?",
+        answer=ratio,
+        unit="times",
+        kind="ratio",
+        explanation="By a factor of 1, so not at all. Every query head still meets every token: "
+        f"{HEADS} heads × {context:,} tokens × {SIZE} multiply-adds × 2 = {each:,} FLOPs per layer "
+        "in both cases.",
         mistakes=(
             Mistake(
-                flops // GROUP,
-                f"That's {KV_HEADS} heads' worth of scores. Sharing keys doesn't share scores: "
-                f"each of the {HEADS} query heads still has its own.",
-            ),
-            Mistake(flops // 2, "You counted multiply-adds. Each is 2 FLOPs."),
-            Mistake(
-                2 * flops,
-                "You added the weighted sum of the values, which costs the same again.",
+                GROUP,
+                f"That's how much smaller the cache gets. Sharing keys doesn't share scores: each "
+                f"of the {HEADS} query heads still has its own.",
             ),
             Mistake(
-                flops // HEADS,
-                f"That's one query head. There are {HEADS}.",
+                1 / GROUP,
+                f"That would be {KV_HEADS} heads' worth of scores. Each of the {HEADS} query heads "
+                "still has its own.",
             ),
             Mistake(
-                HEADS * tokens,
-                f"You counted the scores. Each takes {SIZE} multiply-adds.",
+                KV_HEADS,
+                f"That's the number of key/value heads. How many heads have scores? All {HEADS} "
+                "query heads.",
+            ),
+            Mistake(
+                HEADS,
+                "That would be one head's scores. Each query head still has its own.",
+            ),
+            Mistake(
+                2,
+                "That fits the projections of queries, keys and values together. What about the "
+                "scores?",
             ),
         ),
     )

@@ -14,7 +14,7 @@ export default {
   controls: [
     { key: "n_kv_heads", kind: "choice", label: "Key/value heads", options: [[4, "4"], [2, "2"], [1, "1"]] },
     { key: "order", kind: "choice", label: "Wiring", options: [["neighbours", "neighbors share"], ["dealt", "round-robin"]], disabled: (state) => state.n_kv_heads !== 2 },
-    { key: "token", kind: "range", label: "Token that asks", show: (token) => `“${tokens[token]}” (${token + 1} of ${tokens.length})` },
+    { key: "token", kind: "range", label: "Query token", show: (token) => `“${tokens[token]}” (${token + 1} of ${tokens.length})` },
   ],
   main: ["n_kv_heads"],
   second: { title: "Cost of one layer", upTo: WIDE },

@@ -39,7 +39,7 @@ export function table(result) {
   const top = (weights) => `${favourites(weights, tokens)} ${decimal(Math.max(...weights))}`;
   return {
     caption: `Query heads of “${tokens[token]}” on ${count(nKvHeads, "key/value head")}, and the cost of one layer`,
-    head: ["", "asks for", "reads key/value head", "looks most at", `with ${nHeads} key/value heads`],
+    head: ["", "asks for", "reads key/value head", "attends most to", `with ${nHeads} key/value heads`],
     rows: [
       ...lines.map((line) => [`query head ${line.head}`, line.question, String(line.kv), top(line.weights), top(line.before)]),
       ...Object.entries(COSTS).map(([key, [words, unit]]) => [words, "", "", `${whole(costs[key])} ${unit}`, `${whole(most[key])} ${unit}`]),
