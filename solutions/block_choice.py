@@ -1,25 +1,25 @@
 """Bytes bound the time only while they are the largest bound."""
 
 MODEL = """
-A kernel takes at least the time of its bytes and at least the time of its FLOPs. With 64 queries in
-a block the long prefill waited for keys and values, so halving what is read made it faster. Each
-byte that comes in meets as many queries as a block has, and somewhere between 128 and 256 the
-products became the larger of the two bounds. From there on fewer bytes save nothing: the FLOPs are
-the same for all blocks, or a little more.
+A kernel takes at least the time of its bytes and at least the time of its FLOPs. With 64 queries
+per block, the long prefill waited for keys and values, so halving the reads made it faster. Each
+byte that comes in serves all queries of a block, and somewhere between 128 and 256 the products
+became the larger of the two bounds. From there on, fewer bytes save nothing, because the FLOPs are
+the same for all blocks, or slightly more.
 
-On 512 tokens two things get worse. There are only two blocks of 256 queries for each head instead
-of eight, so that there are fewer programs than multiprocessors, or too few to share the work out
-evenly. And under the causal mask tiles of 256 are coarse: three quarters of the square are computed
-if the blocks of keys grow too, against 56 percent with tiles of 64.
+With 512 tokens, two things get worse. There are only two blocks of 256 queries per head instead of
+eight, so there are fewer thread blocks than multiprocessors, or too few to distribute the work
+evenly. And under the causal mask, tiles of 256 are coarse: three quarters of the square is computed
+if the blocks of keys grow too, compared with 56% with tiles of 64.
 
-A decode step has one query for each sequence, or one group of heads. The block is not full whatever
-its size is, and all keys are read once in any case. What helps there is to split the keys, so that
-there are more programs.
+A decode step has one query per sequence, or one group of heads. The block isn't full, whatever its
+size, and all keys are read once in any case. Splitting the keys helps there, because it gives more
+thread blocks.
 
-To test the third explanation I would count programs and tiles that are computed for 512 tokens, and
-then measure with more heads or more texts at once: if too few programs are the reason, 256 catches
-up when there are enough of them; if it is the coarse diagonal, it stays slower, and without the
-mask the difference goes.
+To test the third explanation, I'd count the thread blocks and the computed tiles for 512 tokens,
+and then measure with more heads or more sequences at once. If too few thread blocks are the reason,
+256 catches up when there are enough of them. If it's the coarse diagonal, 256 stays slower, and
+without the mask the difference disappears.
 """
 
 SAMPLES = [

@@ -1,19 +1,19 @@
 """A change of both at once explains nothing."""
 
 MODEL = """
-The factorisation halves both prices. 4,096 · 4,096 are 16.8 million weights; 2 · 4,096 · 1,024 are
-8.4 million. Each weight serves 2 FLOPs for each row, and each weight has to be read. So half the
-FLOPs and half the bytes go together, and half the time fits both explanations.
+The factorization halves both costs. 4,096 · 4,096 is 16.8 million weights, and 2 · 4,096 · 1,024 is
+8.4 million. Each weight serves 2 FLOPs per row, and each weight has to be read. So half the FLOPs
+and half the bytes go together, and half the time fits both explanations.
 
-With one row the intensity is half a FLOP per byte in float32, far left of the ridge: the time is
-that of reading 67 or 34 MB, and the FLOPs wait for it. With 512 rows all share one reading, and the
-product lies on the right of the ridge: there the FLOPs decide, and your colleague's words are true.
+With one row, the intensity is half a FLOP per byte in float32, far below the ridge point. The time
+is that of reading 67 or 34 MB. With 512 rows, all rows share one read of the weights, and the
+product is above the ridge point. There the FLOPs decide, and your colleague is right.
 
-To tell the two apart, change one alone. Multiply two, four, eight rows by the same matrix: the
-FLOPs double each time and the bytes of the weights stay. If FLOPs decide, the time doubles as well;
-I expect it to stay nearly the same until the ridge comes near, apart from the jump that a library
-makes when it changes its method. Or store the weights in 8 bits: the FLOPs stay, the bytes fall to
-a quarter, and with one row the time should fall with them.
+To tell the two apart, change only one. Multiply two, four, eight rows by the same matrix: the FLOPs
+double each time, and the bytes of the weights stay the same. If FLOPs decide, the time doubles too.
+I expect it to stay nearly the same up to the ridge point, apart from the jump when a library
+changes its method. Or store the weights in 8 bits: the FLOPs stay, the bytes fall to a quarter, and
+with one row the time should fall with them.
 """
 
 SAMPLES = [

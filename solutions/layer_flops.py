@@ -165,7 +165,7 @@ WRONG = [
     ("a list", _list, "type", "NumPy array"),
     ("one sum", _sum, "shape", "shape"),
     ("only the scores causal", _only_scores_causal, "random", "In the weighted sum alone"),
-    ("causal turned round", _turned_round, "by hand", "wrong way round"),
+    ("causal turned round", _turned_round, "by hand", "wrong way around"),
     ("no projection of values", _no_values_projected, "by hand", "left out one projection"),
     ("output counted twice", _output_twice, "by hand", "among the projections"),
     ("scores of shared keys", _shared_scores, "property", "its own scores"),

@@ -1,23 +1,24 @@
 """Count the pairs' share before you choose."""
 
 MODEL = """
-Count first. In a layer with an MLP of the usual width the products with weights cost 24 n d² FLOPs
-and the pairs 4 n² d. Their ratio is n/(6 d), here one sixth: the pairs are one seventh of the
-layer's work. So if sparse or linear attention made the pairs free, a seventh of the FLOPs would be
-gone, and no more.
+Count first. In a layer with an MLP of the usual width, the weight matmuls cost 24 n d² FLOPs and
+the pairs 4 n² d. Their ratio is n/(6 d), here one sixth, so the pairs are one seventh of the
+layer's work. Even if sparse or linear attention made the pairs free, only a seventh of the FLOPs
+would be gone.
 
-The time tells another story. Plain attention writes n² scores for each head, reads them again
-several times, and keeps them for the backward pass, in every layer. That traffic takes longer than
-its FLOPs suggest, and the memory limits the batch. A fused kernel removes both. It saves no FLOPs
-of the forward pass, and the backward pass even computes the scores once more.
+The time tells another story. Standard attention writes n² scores per head, reads them again several
+times, and keeps them for the backward pass, in every layer. That traffic takes longer than its
+FLOPs suggest, and the memory limits the batch. A fused kernel removes both. It doesn't save any
+FLOPs in the forward pass, and in the backward pass it even computes the scores again.
 
-It also computes the same function. I can test it against the old code to rounding and go on with
-the same checkpoint. The other two make another model, whose quality has to be measured by training
-runs; that alone is more than a month.
+It also computes the same function. I can test it against the old code up to rounding and continue
+with the same checkpoint. The other two give another model, whose quality has to be measured in
+training runs. That alone takes more than a month.
 
-So I choose the fused kernel. With texts of 100,000 tokens n/(6 d) is about four: then the pairs are
-most of the work, a kernel leaves that as it is, and I would look at fewer pairs, at least in part
-of the layers. And if the framework has a fused kernel already, the month is better spent elsewhere.
+So I choose the fused kernel. With sequences of 100,000 tokens, n/(6 d) is about four. Then the
+pairs are most of the work, a kernel doesn't change that, and I'd look at fewer pairs, at least in
+some of the layers. And if the framework already has a fused kernel, the month is better spent
+elsewhere.
 """
 
 SAMPLES = [

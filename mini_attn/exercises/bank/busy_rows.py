@@ -69,7 +69,7 @@ def _mistakes(n: Numbers) -> dict[float, str]:
         n.right + 1: "That's one too many. One row less is already enough.",
         n.power: "That's the next power of 2. The smallest number that's enough doesn't have "
         "to be one.",
-        n.least(4, 1): f"{moved} multiply-add is 2 FLOPs, not 1, at 2 bytes a number.",
+        n.least(4, 1): f"{moved} multiply-add is 2 FLOPs, not 1, at 2 bytes per number.",
         n.least(1, 1): f"{moved} number in bfloat16 takes 2 bytes, not 1.",
         n.size: "That's the size of the matrix. The question asks for the number of rows m.",
     }

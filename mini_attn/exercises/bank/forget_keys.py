@@ -19,8 +19,8 @@ these tokens, `(removed,)`, already scaled, and their `values`, `(removed, v_hea
 values. Scores can be large.
 
 In a model this is exact in the first layer only, because deeper keys and values already depend on
-the passage. And if the deleted scores lead the others by about 30, float64 can't tell their share
-from 1, so the cases here keep away from that.
+the passage. And the more the deleted scores lead, the fewer digits of the rest are left: at a lead
+of 30, about two in float64. The cases here keep away from that.
 """
 STARTER = '''
 def forget_keys(out, lse, scores, values):
@@ -186,7 +186,7 @@ EXERCISE = Exercise(
         "by how much the sum of exponentials has shrunk.",
     ),
     common_errors=(
-        "Taking the part away and leaving weights that do not sum to 1.",
+        "Taking the part away and leaving weights that don't sum to 1.",
         "A softmax over the removed tokens alone: their weights were smaller.",
         "Exponentials of scores of 1,000.",
     ),

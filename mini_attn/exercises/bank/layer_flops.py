@@ -93,7 +93,7 @@ def _of_pairs(inputs: Inputs) -> list[Guess]:
         (counts * inputs["d_model"] // (heads * inputs["head_dim"]),
          "You used d_model as the width of all heads. It's n_heads · head_dim."),
         (_counts({**inputs, "causal": not inputs["causal"]}),
-         "You have causal the wrong way round. With True only visible pairs count."),
+         "You have causal the wrong way around. With True only visible pairs count."),
         (counts // heads * inputs["n_kv_heads"], own),
     ]  # fmt: skip
     every = (_counts({**inputs, "n_heads": inputs["n_kv_heads"]}), (0, 1, 2, 3), own)
