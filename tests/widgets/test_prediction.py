@@ -145,7 +145,7 @@ BY_HAND = {
     "position/bias-bytes": 32 * 2048 * 2048 * 4,
     "position/shaw-work": 512 / 33,
     "position/no-idea": 4.77,  # ln 118 = 4.60517 + ln 1.18
-    "choosing/family": 6,
+    "choosing/as-small-as-latent": 4.5,  # 576 * 16 / 2,048
     "choosing/beside-latent": 2,
     "choosing/window-or-one-head": 4096 * 8,
     "choosing/faster": 15,  # 5.12 to 4.35 ms

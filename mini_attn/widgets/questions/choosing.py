@@ -14,32 +14,39 @@ HEADS, SIZE = GQA.n_heads, GQA.head_dim
 H100 = cost.DEVICES["h100"]
 
 
-def _family() -> Question:
-    divisors = [n for n in range(1, HEADS + 1) if HEADS % n == 0]
+def _as_small_as_latent() -> Question:
+    latent, grouped = MLA.kv_lora_rank + MLA.qk_rope_head_dim, 2 * GQA.n_kv_heads * SIZE
+    answer = latent * 16 / grouped
     return Question(
-        key="choosing/family",
-        text=f"A layer has {HEADS} query heads. How many different numbers of key/value heads can "
-        "it have? Count multi-head and multi-query attention as well.",
-        answer=len(divisors),
-        unit="numbers",
-        kind="count",
-        explanation=f"The number of key/value heads has to divide the {HEADS} query heads: "
-        f"{', '.join(map(str, divisors))}.",
+        key="choosing/as-small-as-latent",
+        text=f"Latent attention keeps {latent} values per token and layer, in 16 bits each. "
+        f"Grouped-query attention with {GQA.n_kv_heads} key/value heads of dimension {SIZE} keeps "
+        "more of them. In how many bits per value would its cache be just as small?",
+        answer=answer,
+        unit="bits",
+        kind="ratio",
+        tolerance=0.005,
+        explanation=f"{latent} × 16 bits = {grouped:,} values × {answer} bits. Scales count, too.",
         mistakes=(
             Mistake(
-                HEADS,
-                "Not every number works. Each key/value head serves the same number of query "
-                f"heads, so it has to divide {HEADS}.",
+                latent * 16 / (grouped // 2),
+                "You counted the keys alone. A token leaves a key and a value for each head.",
             ),
-            Mistake(len(divisors) - 1, "You've left out one end. Both ends count."),
-            Mistake(len(divisors) - 2, "Those are the ones in between. Count both ends as well."),
-            Mistake(3, "You counted the three names. Grouped-query attention is all between."),
-            Mistake(2, "Those are the two ends. Count what's in between, too."),
             Mistake(
-                GQA.n_kv_heads,
-                f"{GQA.n_kv_heads} is what one published model chose. It's one of the possible "
-                "numbers.",
+                grouped / latent,
+                "That's how many times more values it keeps. Divide the 16 bits by it.",
             ),
+            Mistake(answer / 8, "That's in bytes per value. Multiply by 8."),
+            Mistake(
+                latent * 16 / (2 * HEADS * SIZE),
+                f"You took the {HEADS} query heads. The cache holds {GQA.n_kv_heads} key/value "
+                "heads.",
+            ),
+            Mistake(
+                latent * 16 / (2 * SIZE),
+                f"You counted one key/value head. There are {GQA.n_kv_heads}.",
+            ),
+            Mistake(4, "Nearly. That would make it a little smaller than the latent's cache."),
         ),
     )
 
@@ -220,7 +227,7 @@ def _latent_work() -> Question:
 
 
 ALL = (
-    _family(),
+    _as_small_as_latent(),
     _beside_latent(),
     _window_or_one_head(),
     _faster(),
