@@ -102,7 +102,7 @@ def _nothing(q_positions, kv_positions):
 
 WRONG = [
     ("starter: top left", _top_left, "by hand", "top left"),
-    ("bottom right", _bottom_right, "random", "aligned to the end"),
+    ("bottom right", _bottom_right, "random", "triangle to the end"),
     ("empty slots seen", _empty_slots, "random", "position -1"),
     ("itself unseen", _not_itself, "by hand", "doesn't attend to itself"),
     ("upside down", _upside_down, "by hand", "inverted"),

@@ -100,7 +100,7 @@ WRONG = [
     ("zeros added up", _mixing(lambda w, c, s, z: (w * s) @ c + z.sum()), "by hand",
      "without their weights"),
     ("zeros averaged", _mixing(lambda w, c, s, z: (w * s) @ c + z.mean()), "by hand",
-     "averaged evenly"),
+     "averaged the zeros"),
     ("zeros scaled", _mixing(lambda w, c, s, z: (w * s) @ (c + z[:, None])), "by hand",
      "by v_scale too"),
     ("made to sum to 1", _mixing(lambda w, c, s, z: (w * s / (w * s).sum()) @ c + w @ z),

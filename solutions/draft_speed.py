@@ -48,7 +48,7 @@ WRONG = [
         "by hand",
         "every draft token is right",
     ),
-    ("all right", _tokens(len), "by hand", "counted as right"),
+    ("all right", _tokens(len), "by hand", "every draft token as right"),
     (
         "the first for all",
         _tokens(lambda a: sum(a[0] ** j for j in range(1, len(a) + 1)) if len(a) else 0),
