@@ -2,23 +2,22 @@
 
 MODEL = """
 A step computes one row: the query of the new token against all keys, a softmax, and the sum over
-all values. It needs one query, the new one. Past queries belong to rows that were finished long
-ago, and so do past weights: nobody reads them again. Queries would cost as much memory as the keys
+all values. It needs one query, the new one. Old queries and old weights belong to rows that were
+finished long ago, and nothing reads them again. The queries would cost as much memory as the keys
 of a layer without shared heads, and the weights would grow with the square of the tokens. Nothing
-would become faster.
+would get faster.
 
-Keys and values are the other case. Every later query reads all of them, and they do not change,
-because a token sees only what stands before it.
+Keys and values are different. Every later query reads all of them, and they don't change, because
+a token attends only to what comes before it.
 
-To compute values again one needs the inputs x of every layer for all past tokens. They are not
-there: they would have to be kept, with d_model numbers for each token, often more than the values
-that they replace. And each step would multiply all of them by W_v, in every layer, which is the
-work that the cache was meant to save: it grows with the length of the text.
+To recompute the values, you need the inputs x of every layer for all earlier tokens. They aren't
+there, so you'd have to keep them. They have d_model values per token, often more than the values
+they replace. And each step would multiply all of them by W_v, in every layer. That's the work the
+cache was meant to save, and it grows with the length of the sequence.
 
-What could be considered is to keep x in place of both. Without shared heads x is half as large as
-keys and values together. The price is the products with all of them at each step, unless the
-matrices can be moved to the other side, into the query and the output. That is the idea of latent
-attention.
+You could consider keeping x instead of both. Without shared heads, x is half as large as keys and
+values together. The price is the matmuls with all of them in each step, unless you can move the
+matrices to the other side, into the query and the output. That's the idea of latent attention.
 """
 
 SAMPLES = [

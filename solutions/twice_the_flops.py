@@ -1,21 +1,21 @@
 """The prompt gains and the answer does not."""
 
 MODEL = """
-The waiting time has two parts. First the model reads the prompt: 2,000 tokens go through the
-weights together, each weight that is read serves all of them, and the arithmetic takes longer than
-the reading. This part gains from the new device: the first word comes up to twice as early.
+The waiting time has two parts. First the model reads the prompt. Its 2,000 tokens go through the
+weights together, so each weight that is read serves all of them, and the arithmetic takes longer
+than the reading. This part gains from the new device: the first word comes up to twice as early.
 
-Then it writes the answer, one token after the other. For each of the 500 tokens all weights have to
-be fetched from memory, and each is used once and dropped. The processor waits for the memory
-already today; a faster one waits a little longer. As most of the time is spent here, the answer as
-a whole takes nearly as long as before.
+Then it writes the answer, one token after the other. For each of the 500 tokens, it has to fetch
+all weights from memory and uses each of them once. The processor already waits for the memory
+today, and a faster one just waits longer. Because most of the time is spent here, the whole answer
+takes nearly as long as before.
 
-I would look for more bytes per second in place of more FLOP/s, or for fewer bytes: weights in 8 or
-4 bits are read two or four times as fast. Or let a small model propose several tokens and have the
-large one check them in one reading.
+I'd look for more bytes per second instead of more FLOP/s, or for fewer bytes. Weights in 8 or 4
+bits are read two or four times as fast. Or let a small model propose several tokens and have the
+large one check them in one read.
 
-Many users at once would make good use of the reading, as the same weights serve all of them. That
-gives more answers an hour from the same device. The single user does not get theirs any sooner.
+Many users at once would make good use of each read, because the same weights serve all of them.
+That gives more answers per hour from the same device. But this user doesn't get theirs any sooner.
 """
 
 SAMPLES = [
