@@ -138,13 +138,11 @@ BY_HAND = {
     "fewer-keys/blocks": 4095 + 1024 + 512,
     "fewer-keys/indexer": 79,  # 131,072 * 16,512 of that and 2,048 * 278,528
     "position/orders": 7 * 6 * 5 * 4 * 3 * 2,
-    "position/table": 1024 * 768,
+    "position/integers": 1808.042,  # e^7.5
     "position/length": 512 // 2,
     "position/bucket": 113 - 99,
-    "position/slope": 2,
-    "position/bias-bytes": 32 * 2048 * 2048 * 4,
+    "position/newest": 86.5,  # 1 − e^−2
     "position/shaw-work": 512 / 33,
-    "position/no-idea": 4.77,  # ln 118 = 4.60517 + ln 1.18
     "choosing/as-small-as-latent": 4.5,  # 576 * 16 / 2,048
     "choosing/beside-latent": 2,
     "choosing/window-or-one-head": 4096 * 8,

@@ -106,7 +106,7 @@ def test_a_size_without_its_unit_is_asked_about_and_never_far_too_small() -> Non
     assert "12 MB" in asked["message"]
     assert "32 GB" in whole["message"]
     assert slip["message"].startswith("Taken as GB. That's the cache alone.")
-    assert judge("position/bias-bytes", "0.5")[0]["verdict"] == "unread"
+    assert judge("attention-cost/training", "2.5")[0]["verdict"] == "unread"
     # What one may have computed is not taken for what was asked: the width, without the rest.
     assert judge("attention-cost/training", "768")[0]["verdict"] == "unread"
 

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from mini_attn import example
-from mini_attn.models import MODELS
 from mini_attn.numpy.positions.position import sinusoidal_positions
 from mini_attn.widgets.questions.question import Mistake, Question
 
@@ -21,64 +20,62 @@ def _orders() -> Question:
     return Question(
         key="position/orders",
         text=f"A text has {tokens} different tokens, and its vectors say nothing about positions. "
-        f"One layer of attention computes the output of the last token. In how many orders can the "
-        f"{before} tokens before it stand so that this output is the same?",
+        "One layer of attention computes the output of the last token. In how many orders can the "
+        f"{before} tokens before it come so that this output is the same?",
         answer=orders,
         unit="orders",
         kind="count",
-        explanation=f"In all of them: {before}! = {orders:,}. The last token sees a set of keys, "
-        "and a set has no order.",
+        explanation=f"In all of them: {before}! = {orders:,}. The last token attends to a set of "
+        "keys, and a set has no order.",
         mistakes=(
             Mistake(
                 math.factorial(tokens),
-                f"That reorders all {tokens}. The last token is the one that asks; it stays.",
+                f"You reordered all {tokens}. The last token has the query, so it stays last.",
             ),
-            Mistake(1, "That would be so if attention knew where its keys stand. It does not."),
-            Mistake(before, f"{before} tokens can be put in many more orders than {before}."),
-            Mistake(
-                2**before,
-                "That is the number of subsets. All tokens stay, in another order.",
-            ),
-            Mistake(before**before, "That lets a token appear twice."),
+            Mistake(1, "That would be right if attention knew where its keys are. It doesn't."),
+            Mistake(before, f"{before} tokens have many more orders than {before}."),
+            Mistake(2**before, "You counted subsets. All tokens stay, in another order."),
+            Mistake(before**before, "You let a token appear twice."),
             Mistake(
                 math.factorial(before) // 2,
-                f"That would be right if two of the {before} were alike. They are all different.",
+                f"That would be right if two of the {before} were the same. They're all different.",
             ),
         ),
     )
 
 
-def _table() -> Question:
-    gpt2 = MODELS["gpt2"]
-    rows, d_model = gpt2.learned_positions, gpt2.d_model
+def _integers() -> Question:
+    position, head_dim = 15, example.HEAD_DIM
+    step = position / math.sqrt(head_dim)  # between the scores of two neighboring keys
     return Question(
-        key="position/table",
-        text=f"GPT-2 (124M) learns one vector for each of {rows:,} positions; `d_model` is "
-        f"{d_model}. How many parameters is that?",
-        answer=rows * d_model,
-        unit="parameters",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"{rows:,} positions × {d_model} numbers = {rows * d_model:,}, added once, "
-        "before the first layer.",
+        key="position/integers",
+        text=f"The query at position {position} and the key at position j add {position} · j to "
+        f"their dot product, which is then divided by √{head_dim}. Otherwise all keys are equal. "
+        f"How many times as much weight does the key at {position} get as the key at "
+        f"{position - 1}?",
+        answer=round(math.exp(step), 3),
+        unit="times",
+        kind="formula",
+        tolerance=0.02,
+        explanation=f"The two scores differ by {position} / √{head_dim} = {step:g}, so the weights "
+        f"differ by a factor of e^{step:g} = {math.exp(step):,.0f}. At position 1,000 one step "
+        "would be a factor of e^500.",
         mistakes=(
-            Mistake(rows, "That is one number a position. Each has a whole vector."),
-            Mistake(d_model, "That is the vector of one position."),
+            Mistake(step, "That's the difference of the scores. The softmax exponentiates it."),
+            Mistake(position, "That's the difference of the products, before scale and softmax."),
+            Mistake(math.exp(position), f"You left out the scale: divide by √{head_dim} first."),
             Mistake(
-                rows * d_model * gpt2.n_layers,
-                f"That gives each of the {gpt2.n_layers} layers a table. There is one, before the "
-                "first layer.",
+                math.exp(position / head_dim),
+                f"You divided by {head_dim}. Divide by its square root.",
             ),
             Mistake(
-                gpt2.vocab_size * d_model,
-                "That is the table of the tokens. Positions have a table of their own.",
+                position / (position - 1),
+                "That's the ratio of the positions. The softmax turns the difference of the "
+                "scores into a factor.",
             ),
             Mistake(
-                rows * gpt2.head_dim,
-                "That takes `head_dim`. They are added to the embeddings, which have `d_model` "
-                "numbers.",
+                math.e, f"You took a step for 1. It's multiplied by the query's {position}, too."
             ),
-            Mistake(rows * rows, "That is a number for each pair of positions."),
         ),
     )
 
@@ -89,49 +86,25 @@ def _length() -> Question:
     answer = round(float(row @ row))
     return Question(
         key="position/length",
-        text=f"A sinusoidal row has `d_model` = {d_model} numbers. What is the dot product of the "
+        text=f"A sinusoidal row has `d_model` = {d_model} numbers. What's the dot product of the "
         f"row of position {position} with itself?",
         answer=answer,
         unit="units",
         kind="sum",
         explanation=f"Each of the {d_model // 2} pairs gives sin² + cos² = 1, at every position: "
-        f"{answer}. The length never changes; only the directions do.",
+        f"{answer}. The length never changes, only the directions do.",
         mistakes=(
-            Mistake(d_model, "That adds 1 for each number. It is each pair that gives 1."),
-            Mistake(1, "That is what one pair gives."),
-            Mistake(round(math.sqrt(answer), 2), "That is the length of the row, not its square."),
-            Mistake(position, "The position does not matter: every row is as long."),
-            Mistake(position**2, "That is what the number 37 itself would give."),
+            Mistake(d_model, "You added 1 for each number. Each pair gives 1."),
+            Mistake(1, "That's what one pair gives."),
+            Mistake(round(math.sqrt(answer), 2), "That's the length of the row, not its square."),
+            Mistake(position, "The position doesn't matter: every row has the same length."),
+            Mistake(position**2, "That's what the number 37 itself would give."),
             Mistake(
                 answer * position,
-                "Positions are in the angles, not in the lengths of the hands.",
+                "You multiplied by the position. It's in the angles, not in the lengths.",
             ),
         ),
     )
 
 
-def _no_idea() -> Question:
-    words = 118
-    nats = round(math.log(words), 2)
-    return Question(
-        key="position/no-idea",
-        text=f"A language has {words} words. How many nats per word does a model lose that has no "
-        "idea and gives every word the same chance? (The loss is −ln of the chance of the word "
-        "that came.)",
-        answer=nats,
-        unit="nats",
-        kind="formula",
-        tolerance=0.005,
-        explanation=f"Every chance is 1/{words}, and −ln(1/{words}) = ln {words} = {nats:.2f}, "
-        "whichever word comes.",
-        mistakes=(
-            Mistake(math.log2(words), "Those are bits: nats take the natural logarithm."),
-            Mistake(math.log10(words), "That is the logarithm to base 10. Nats take the natural."),
-            Mistake(words, "That is how many words there are. The loss is the logarithm of it."),
-            Mistake(1 / words, "That is the chance. The loss is −ln of it."),
-            Mistake(1, "A nat is no share: −ln of a small chance is larger than 1."),
-        ),
-    )
-
-
-ALL = (_orders(), _table(), _length(), _no_idea())
+ALL = (_orders(), _integers(), _length())
