@@ -68,10 +68,10 @@ def _twice_wrong(slopes, q_len, kv_len):
 
 
 WRONG = [
-    ("starter", _starter, "property", "they are the last"),
+    ("starter", _starter, "property", "They're the last"),
     ("one query only", _lone, "property", "right for a single query"),
-    ("one too many", _with(lambda q, k: np.maximum(q + 1 - k, 0)), "by hand", "One too many"),
-    ("one too few", _with(lambda q, k: np.maximum(q - 1 - k, 0)), "by hand", "One too few"),
+    ("one too many", _with(lambda q, k: np.maximum(q + 1 - k, 0)), "by hand", "one too large"),
+    ("one too few", _with(lambda q, k: np.maximum(q - 1 - k, 0)), "by hand", "one too small"),
     ("positive", lambda slopes, q_len, kv_len: -alibi(slopes, q_len, kv_len), "by hand",
      "positive"),
     ("both sides", _with(lambda q, k: np.abs(q - k)), "by hand", "not ALiBi"),
@@ -84,7 +84,7 @@ WRONG = [
     ("minus infinity ahead", _infinite, "finite", "mask's work"),
     ("bounded", _bounded, "edges", "should be"),
     ("squared", _with(lambda q, k: np.maximum(q - k, 0) ** 2), "by hand", "should be"),
-    ("first rows of the square", _first_rows, "property", "they are the last"),
+    ("first rows of the square", _first_rows, "property", "They're the last"),
     ("the last query for all", _last_for_all, "by hand", "one position earlier"),
     ("no bias on the past", _past_is_free, "property", "farther away"),
     ("slopes computed anew", _own_slopes, "random", "passed in"),

@@ -1,21 +1,21 @@
 """How many, and only later in which order."""
 
 MODEL = """
-Something is right about it. Through the mask a token sees as many keys as there are positions up to
-its own. If one token can be recognised, such as a mark at the beginning, its weight falls with the
-number of the others, so a layer can learn to tell how far it has come. The first token always sees
-itself alone.
+Some of it is right. Through the mask a token attends to as many keys as there are positions up to
+its own. If one token can be recognized, such as a start token, its weight falls with the number of
+the others, so a layer can learn to tell how far it has come. The first token always attends only to
+itself.
 
-But one layer does not know the order of what it sees. Take "dog bites man ." and "man bites dog .".
+But one layer doesn't know the order of what it sees. Take "dog bites man ." and "man bites dog .".
 The full stop has the same query in both, and the same four keys and values, only in another order.
 Its output is a weighted sum over them, and a sum has no order. So the outputs are equal, whatever
 the weights of the model are.
 
-With a second layer this no longer holds. In the first input "man" has seen "dog" and "bites"; in
-the second it has seen only itself. So what the first layer made of "man" differs, and the full stop
-now averages over other vectors. The order is there, though indirectly: it has to be worked out from
-who has seen whom. So a deep decoder without encodings is not blind; it just has to learn what an
-encoding would hand to it.
+With a second layer this no longer holds. In the first input "man" has attended to "dog" and
+"bites". In the second it has attended only to itself. So what the first layer made of "man"
+differs, and the full stop now averages over other vectors. The order is there, though indirectly:
+it has to be worked out from which token has attended to which. So a deep decoder without encodings
+isn't blind. It just has to learn what an encoding would give it.
 """
 
 SAMPLES = [

@@ -72,7 +72,7 @@ def _hidden(q, k, table):
 
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
-    ("words only", _words_only, "by hand", "not used"),
+    ("words only", _words_only, "by hand", "don't use the vectors"),
     ("other sign", _with_rows(lambda d, most: most - np.clip(d, -most, most)), "by hand",
      "wrong sign"),
     ("no shift", _with_rows(lambda d, most: np.clip(d, -most, most)), "by hand", "in the middle"),
@@ -84,23 +84,23 @@ WRONG = [
      "two sides"),
     ("no scale", _no_scale, "random", "scale 1"),
     ("half the scale", _half_scale, "random", "part of the distances"),
-    ("keys meet them", _keys_meet, "by hand", "query that is multiplied"),
-    ("summed", _summed, "by hand", "summed up"),
+    ("keys meet them", _keys_meet, "by hand", "Multiply them with the query"),
+    ("summed", _summed, "by hand", "sum the vectors up"),
     ("masked", _masked, "by hand", "no mask"),
     ("twice", _twice, "by hand", "should be"),
     ("one token is nothing", lambda q, k, table: _twice(q, k, table) if len(q) == 1
      else shaw_scores(q, k, table), "edges", "should be"),
     ("distances only", _distances_only, "by hand", "q · k is missing"),
-    ("keys ahead hidden", _hidden, "finite", "Keys ahead are hidden"),
+    ("keys ahead hidden", _hidden, "finite", "hide keys ahead"),
     ("clipped too early", _with_rows(lambda d, most: np.clip(d, 1 - most, most - 1) + most),
-     "by hand", "rows of their own"),
+     "by hand", "their own rows"),
     ("sign lost", _with_rows(lambda d, most: np.minimum(abs(d), most) + most), "by hand",
      "lost its sign"),
     ("divided by head_dim", lambda q, k, table: shaw_scores(q, k, table) / q.shape[1] ** 0.5,
-     "random", "Its root is meant"),
+     "random", "square root instead"),
     ("far ones get nothing", lambda q, k, table: np.where(
         abs(np.subtract.outer(np.arange(len(q)), np.arange(len(q)))) > len(table) // 2,
-        _words_only(q, k, table), shaw_scores(q, k, table)), "property", "get no vector"),
+        _words_only(q, k, table), shaw_scores(q, k, table)), "property", "no vector"),
     ("other sign, half the scale", lambda q, k, table: _half_scale(q, k, table[::-1]), "by hand",
      "wrong sign"),
 ]  # fmt: skip

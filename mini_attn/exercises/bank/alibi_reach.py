@@ -66,10 +66,9 @@ key has less than {n.share} of the weight of the key at distance 0?
 
 
 _LINE = (
-    "That lets the weight itself fall in a line. It is the score that does; the weight is its "
-    "exponential."
+    "You let the weight itself fall linearly. The score does, and the weight is its exponential."
 )
-_BASE_2 = "That is the logarithm to base 2. The weight is a power of e."
+_BASE_2 = "You took the logarithm to base 2. The weight is a power of e."
 
 
 def _mistakes(n: Numbers) -> dict[float, str]:
@@ -78,13 +77,13 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     if n.name != "last":
         before = f"head before the {n.name}: the slopes halve with each head."
     return {
-        n.right - 1: f"There the weight is still a little more than {share}. Which distance is "
-        "next?",
-        n.reach(part, SLOPES[0]): f"That is the first head, with slope 1/2. The {n.name} has "
+        n.right - 1: f"There the weight is still a little more than {share}. Take the next "
+        "distance.",
+        n.reach(part, SLOPES[0]): f"You took the first head, with slope 1/2. The {n.name} has "
         f"1/{steps}.",
-        n.reach(2): "That is where the weight falls below one half.",
-        n.reach(math.e): f"There it falls below 1/e, and not below {share}.",
-        steps: "There 1 is subtracted from the score, and the weight is 1/e.",
+        n.reach(2): f"That's where the weight falls below one half. You look for {share}.",
+        n.reach(math.e): f"There the weight falls below 1/e, but not below {share}.",
+        steps: f"There 1 is subtracted from the score, so the weight is 1/e. You look for {share}.",
         part * steps: f"There {part} is subtracted from the score. The weight is its exponential: "
         f"e to the −{part}.",
         round((1 - 1 / part) * steps): _LINE,
@@ -96,17 +95,17 @@ def _mistakes(n: Numbers) -> dict[float, str]:
         n.reach(part**2): f"There {_square(part)} is left. You look for {share}.",
         **dict.fromkeys(
             (round(math.log(part), digits) for digits in (1, 2, 3, 4)),
-            f"That is ln {part}, by which the score has to fall. At 1/{steps} for each token, how "
+            f"That's ln {part}, by which the score has to fall. At 1/{steps} per token, how "
             "far is that?",
         ),
         n.right + 1: (
-            "One token too far: the query's own key is at distance 0, so nothing has to be added."
+            "You went one token too far. The query's own key is at distance 0, so don't add 1."
         ),
-        n.reach(part, 2 * n.slope): f"That is the {before}",
+        n.reach(part, 2 * n.slope): f"You took the {before}",
         math.floor(steps * math.log2(part)): _BASE_2,
         math.floor(steps * math.log2(part)) + 1: _BASE_2,
-        round(steps * math.log10(part)) - 1: "One number off, and the logarithm is the natural "
-        "one.",
+        round(steps * math.log10(part)) - 1: "Two things. You're one off. And take the natural "
+        "logarithm.",
     }
 
 
@@ -120,13 +119,11 @@ def _number(n: Numbers) -> NumberQuestion:
         unit="tokens",
         mistakes=foreseen(_mistakes(n)),
         otherwise=(
-            Remark(
-                "Distances are counted in tokens: the answer is a whole number.", fractional=True
-            ),
+            Remark("Distances count tokens, so the answer is a whole number.", fractional=True),
             Remark("At distance 0 the weight is the reference itself.", high=0),
             Remark(
-                f"Not {{value:,.0f}}. At distance r the score is r/{n.steps} lower, so the weight "
-                f"is e^(−r/{n.steps}) times that at distance 0. Where is this {n.share}?"
+                f"It isn't {{value:,.0f}}. At distance r the score is r/{n.steps} lower, so the "
+                f"weight is e^(−r/{n.steps}) times that at distance 0. Where is this {n.share}?"
             ),
         ),
     )
@@ -150,13 +147,13 @@ def made(**numbers: Any) -> Exercise:
         text=_text(n),
         number=_number(n),
         hints=(
-            "All keys have the same content, so their scores differ by the bias alone. "
+            "All keys have the same content, so their scores differ only by the bias. "
             "What does the softmax make of a difference of two scores?",
             "The ratio of two weights is e to the difference of their scores. Solve "
             f"e^(−r/{n.steps}) = 1/{n.part} for r, and take the next whole number.",
         ),
         common_errors=(
-            "Assuming that the weight falls linearly. It is the score that does.",
+            "Assuming that the weight falls linearly. The score does.",
             "Taking the logarithm to base 10 or 2.",
         ),
         draw=partial(drawn, made, CHOICES),

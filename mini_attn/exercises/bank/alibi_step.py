@@ -12,9 +12,9 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-This function should give what ALiBi adds to the scores when the queries are the last `q_len` of
+This function should return what ALiBi adds to the scores when the queries are the last `q_len` of
 `kv_len` tokens: an array `(n_heads, q_len, kv_len)`. It was tested with whole prompts. Find out
-when it is wrong, and repair it. Keys ahead of their query get 0; a mask hides them.
+when it's wrong, and fix it. Keys ahead of their query get 0, because a mask hides them.
 """
 STARTER = '''
 def alibi(slopes, q_len, kv_len):
@@ -74,40 +74,43 @@ def slips(inputs: Inputs) -> Slips:
     keys, here = np.arange(kv_len), np.arange(q_len)[:, None]
     places = here + kv_len - q_len
     parts: list[tuple[dict[str, Any], str]] = [
-        ({"last": False}, "The queries are taken for the first tokens; they are the last."),
-        ({"off": 1}, "One too many: a token is at distance 0 of itself."),
-        ({"off": -1}, "One too few: the token before is at 1."),
-        ({"sign": -1}, "The bias is positive: far keys would be preferred. It is subtracted."),
+        ({"last": False}, "You treat the queries as the first tokens. They're the last."),
+        ({"off": 1}, "Your distances are one too large. A token is at distance 0 from itself."),
+        ({"off": -1}, "Your distances are one too small. The token before is at distance 1."),
+        ({"sign": -1}, "Your bias is positive, so it would favor far keys. Subtract it."),
         ({"ahead": "far"},
-         "Keys ahead of the query get a bias too. Theirs is 0: a mask hides them, not ALiBi."),
+         "You give keys ahead of the query a bias. Theirs is 0: a mask hides them, not ALiBi."),
         ({"ahead": "less"},
-         "Keys ahead of the query get a positive bias. Theirs is 0: a mask hides them, not ALiBi."),
-        ({"slopes": np.full_like(slopes, slopes[0])}, "All heads have the first head's slope."),
-        ({"slopes": slopes[::-1]}, "The slopes are in the wrong order."),
+         "You give keys ahead of the query a positive bias. Theirs is 0: a mask hides them, not "
+         "ALiBi."),
+        ({"slopes": np.full_like(slopes, slopes[0])}, "You give all heads the first head's slope."),
+        ({"slopes": slopes[::-1]}, "You have the slopes in the wrong order."),
     ]  # fmt: skip
     return [
         (_bias(inputs, last=False),
-         "The queries are taken for the first tokens; they are the last. A lone query behind a "
-         "cache gets a bias of 0 for every key."),
+         "You treat the queries as the first tokens. They're the last. A single query after a "
+         "cache "
+         "gets a bias of 0 for every key."),
         *with_pairs(partial(_bias, inputs), parts),
         (np.where(places < keys, -np.inf, _of(slopes, places - keys)),
-         "Keys ahead of the query are set to minus infinity here. That is the mask's work; what "
-         "ALiBi adds to them is 0."),
+         "You set keys ahead of the query to minus infinity. That's the mask's work. ALiBi adds "
+         "0."),
         (_of(-slopes, np.broadcast_to(keys, (q_len, kv_len))),
-         "That is slope · key position. The softmax would give the same weights, as a row differs "
-         "by one constant only; but asked for is minus slope times distance."),
+         "You took slope · key position. The softmax gives the same weights, because each row "
+         "differs only by a constant. But return minus slope times distance."),
         (_of(slopes, np.maximum((here if q_len > 1 else places) - keys, 0)),
-         "This is right for a single query. Several queries behind a cache are still taken for the "
-         "first tokens; they are the last."),
+         "Your function is right for a single query. But you still treat several queries after a "
+         "cache as the first tokens."),
         (_of(slopes, np.broadcast_to(kv_len - 1 - keys, (q_len, kv_len))),
-         "Every query gets the distances of the last one. The query before it stands one position "
+         "You give every query the distances of the last one. The query before it is one position "
          "earlier, and so on."),
         (np.where(keys < kv_len - q_len, 0.0, _of(slopes, np.maximum(places - keys, 0))),
-         "Tokens in the cache get a bias of 0. They are farther away than the new ones, so they "
+         "You give tokens in the cache a bias of 0. They're farther away than the new ones, so "
+         "they "
          "get the largest penalty."),
         (_of(2.0 ** (-8 * np.arange(1, len(slopes) + 1) / len(slopes)),
              np.maximum(places - keys, 0)),
-         "The slopes are computed anew from the number of heads. Use those that are passed in."),
+         "You compute the slopes anew from the number of heads. Use those that are passed in."),
     ]  # fmt: skip
 
 
@@ -139,7 +142,7 @@ EXERCISE = Exercise(
     ),
     common_errors=(
         "Testing with whole prompts only, where first and last are the same.",
-        "Repairing the case of one query and not that of a chunk.",
+        "Fixing the case of one query but not that of a chunk.",
     ),
     cases=cases,
     expected=expected,

@@ -18,18 +18,18 @@ EXERCISE = Exercise(
 A colleague leaves all position encodings out of a decoder. "The causal mask already shows each
 token exactly those before it, so the order is known."
 
-How much of this is right? Say what a token can know from the mask alone in a model of one layer,
-give two inputs that such a model cannot tell apart at the last token, and explain what changes with
+How much of this is right? Say what a token can know from the mask alone in a model with one layer,
+give two inputs that such a model can't tell apart at the last token, and explain what changes with
 a second layer.
 """,
     rubric={
         "Says what one layer can get from the mask.": 1,
-        "Gives two inputs that one layer cannot tell apart at the last token, and says why.": 2,
+        "Gives two inputs that one layer can't tell apart at the last token, and says why.": 2,
         "Explains what a second layer changes, and through which tokens.": 2,
     },
     hints=(
         (
-            "The last token sees a set of keys and values. What does its average know about "
+            "The last token attends to a set of keys and values. What does the average know about "
             "their order?"
         ),
         (
@@ -38,7 +38,7 @@ a second layer.
         ),
     ),
     common_errors=(
-        "Two inputs whose last tokens differ: these can be told apart by any model.",
+        "Two inputs whose last tokens differ. Any model can tell these apart.",
         "Concluding that a deep decoder without encodings is blind to order.",
     ),
 )

@@ -13,14 +13,14 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Which positions do these rows belong to? `rows` is `(n, d)`: rows of equation
-{eq}`eq-position-sinusoids` with `base` in place of 10,000, sine and cosine of a pair as neighbours,
-but each number is off by up to 0.05. The positions are whole numbers from 0 to `longest - 1`, in
-any order. The slowest clock takes more than `longest` steps to go round once, so its angle
-differs at every position. Return the positions, an integer array `(n,)`.
+{eq}`eq-position-sinusoids` with `base` in place of 10,000, the sine and cosine of a pair next to
+each other, but each number is off by up to 0.05. The positions are integers from 0 to
+`longest - 1`, in any order. The slowest clock takes more than `longest` steps for one turn, so its
+angle differs at every position. Return the positions, an integer array `(n,)`.
 """
 STARTER = '''
 def read_clock(rows, base, longest):
-    """Positions of noisy sinusoidal rows: (n,), whole numbers below longest."""
+    """Positions of noisy sinusoidal rows: (n,)."""
     raise NotImplementedError
 '''
 OFF = 0.05  # the most that a number is off
@@ -95,34 +95,35 @@ def right(inputs: Inputs) -> Array:
 
 
 FASTEST = (
-    "Only the fastest clock is read. It goes round once in about 6 steps, so it says how far into "
-    "a turn a position lies, and not which turn it is. The slower clocks know."
+    "You read only the fastest clock. It completes a turn in about 6 steps, so it says how far "
+    "into a turn a position is, but not which turn. The slower clocks know."
 )
 SLOWEST = (
-    "Only the slowest clock is read. Numbers that are off by 0.05 move its angle by as much, and "
-    "that is many positions. The faster clocks tell them apart."
+    "You read only the slowest clock. Numbers that are off by 0.05 move its angle by as much, and "
+    "that's many positions. The faster clocks tell them apart."
 )
 DOWN = (
-    "The number of turns is rounded down. Near the end of a turn the slower clock may be a little "
-    "ahead or behind: take the turn that brings both clocks closest together."
+    "You round the number of turns down. Near the end of a turn the slower clock may be a little "
+    "ahead or behind, so take the turn that brings both clocks closest together."
 )
 END = (
-    "A row near position 0 is taken for one near the end. Noise can put the slowest hand just "
-    "before its start. Counted from 0 to 2π its angle is then almost 2π, and it should be a small "
+    "You take a row near position 0 for one near the end. Noise can put the slowest hand just "
+    "before its start. Counted from 0 to 2π its angle is then almost 2π, but it should be a small "
     "negative number."
 )
 HALF = (
-    "Past half a turn the slowest clock is read wrongly. np.arctan2 gives angles between −π and π: "
+    "You read the slowest clock wrongly past half a turn. np.arctan2 gives angles between −π and "
+    "π: "
     "a negative one there is 2π too small, unless it is only just below 0."
 )
 SWAPPED = "Sine and cosine are swapped: the sine comes first in a pair, and in np.arctan2 too."
 SINES_FIRST = (
-    "It reads rows with all sines in front of all cosines. Here sine and cosine of a pair are "
-    "neighbours."
+    "You read the rows as if all sines came in front of all cosines. Here the sine and cosine of "
+    "a pair are next to each other."
 )
-NO_BASE = "The base is taken for 10,000. It is given as `base`."
-HALF_POWER = "The exponent of pair i is 2i / d; half of that is used."
-TWICE_POWER = "The exponent of pair i is 2i / d; twice that is used."
+NO_BASE = "You use base 10,000. Use the `base` you're given."
+HALF_POWER = "You use half of the exponent. For pair i it's 2i / d."
+TWICE_POWER = "You use twice the exponent. For pair i it's 2i / d."
 BEYOND: list[tuple[dict[str, Any], str]] = [
     *(({"turns": turns, "beyond": beyond, "begin": begin}, DOWN)
       for turns in ("floor", "floor of the rest") for beyond in ("kept", "clipped", "modulo")
@@ -135,30 +136,30 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"clocks": "fastest"}, FASTEST),
     ({"clocks": "slowest"}, SLOWEST),
     ({"clocks": "ends"},
-     "Only the slowest and the fastest clock are read. The slowest is too uncertain to say which "
-     "turn of the fastest it is: go through the clocks between them."),
+     "You read only the slowest and the fastest clock. The slowest is too uncertain to say which "
+     "turn of the fastest it is, so go through the clocks between them."),
     ({"clocks": "but the fastest"},
-     "The fastest clock is not read. Without it the last step or two are uncertain."),
+     "You don't read the fastest clock. Without it the last step or two are uncertain."),
     ({"turns": "floor"}, DOWN),
     ({"hand": "sine"},
-     "The angle comes from the sine alone. In every turn each sine comes twice: the cosine says "
-     "which of the two it is."),
+     "You take the angle from the sine alone. In every turn each sine comes twice, and the cosine "
+     "says which of the two it is."),
     ({"hand": "cosine"},
-     "The angle comes from the cosine alone. In every turn each cosine comes twice: the sine says "
-     "which of the two it is."),
+     "You take the angle from the cosine alone. In every turn each cosine comes twice, and the "
+     "sine says which of the two it is."),
     ({"hand": "quotient"},
-     "The quotient of sine and cosine comes twice in every turn. The signs of both say which of "
-     "the two it is, as in np.arctan2."),
+     "You use the quotient of sine and cosine, which comes twice in every turn. The signs of both "
+     "say which of the two it is, as in np.arctan2."),
     ({"hand": "swapped"}, SWAPPED),
     ({"begin": "zero"}, END),
-    ({"whole": "floor"}, "The positions are rounded down. Take the nearest whole number."),
+    ({"whole": "floor"}, "You round the positions down. Take the nearest integer."),
     ({"layout": "halves"}, SINES_FIRST),
     ({"base": 10_000.0}, NO_BASE),
     ({"power": 0.5}, HALF_POWER),
     ({"power": 2.0}, TWICE_POWER),
-    ({"more": 1}, "Every position is one too many: they begin with 0."),
-    ({"more": -1}, "Every position is one too few: the first is 0."),
-    ({"degrees": True}, "The angles are taken for degrees. Here they are radians."),
+    ({"more": 1}, "Your positions are all one too large. They start at 0."),
+    ({"more": -1}, "Your positions are all one too small. The first is 0."),
+    ({"degrees": True}, "You treat the angles as degrees. They're radians."),
 ]  # fmt: skip
 
 
@@ -174,24 +175,26 @@ def slips(inputs: Inputs) -> Slips:
         (np.rint(angles_of(inputs["rows"], "both", "neighbours")[:, 0]).astype(int), FASTEST),
         (_nearest(inputs, slice(d - 2, d)), SLOWEST),
         (_nearest(inputs, slice(0, None, 2)),
-         "Only the sines are compared. In every turn each sine comes twice, and with numbers that "
-         "are off others come near: compare the cosines, too."),
+         "You compare only the sines. In every turn each sine comes twice, and with noise others "
+         "come near. Compare the cosines, too."),
         (_nearest(inputs, slice(1, None, 2)),
-         "Only the cosines are compared. Of two positions as far from a whole turn, one before it "
-         "and one behind it, the cosines are the same: compare the sines, too."),
+         "You compare only the cosines. They're the same for two positions at equal distances "
+         "before "
+         "and after a full turn. Compare the sines, too."),
         (np.zeros(len(inputs["rows"]), int),
-         "All positions are 0. No row is exactly one of the table: look for the nearest."),
+         "All your positions are 0. No row equals one of the table exactly, so look for the "
+         "nearest."),
         (_nearest_of(rows[:, swapped], table), SWAPPED),
         (_nearest_of(rows[:, woven], table), SINES_FIRST),
         (_nearest_of(rows, _table(inputs, 10_000.0)), NO_BASE),
         (_nearest_of(rows, _table(inputs, power=0.5)), HALF_POWER),
         (_nearest_of(rows, _table(inputs, power=2.0)), TWICE_POWER),
         (_nearest_of(rows, table[:-1]),
-         "The last position, longest − 1, is never found: is the table one row too short?"),
-        (np.sort(found), "The positions are sorted. They belong in the order of the rows."),
+         "You never find the last position, longest − 1. Is your table one row too short?"),
+        (np.sort(found), "You sorted the positions. Return them in the order of the rows."),
         (np.rint(readings.mean(axis=1)).astype(int),
-         "The clocks are averaged. Each but the slowest knows a position only up to its whole "
-         "turns, so they have to be read one after the other."),
+         "You average the clocks. Each but the slowest knows a position only up to its full turns, "
+         "so read them one after the other."),
         *((read_by(inputs, **choices), idea) for choices, idea in BEYOND),
         *with_pairs(partial(read_by, inputs), MISTAKES),
     ]  # fmt: skip
@@ -201,18 +204,18 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Say which positions cannot be, or how far they are off."""
     found, wanted = outputs["positions"], right(inputs)
     if (found < 0).any():
-        return "A position is negative. Angles from np.arctan2 lie between -π and π."
+        return "A position is negative. Angles from np.arctan2 are between -π and π."
     if (found >= inputs["longest"]).any():
         return "A position is not below `longest`."
     off = np.abs(found - wanted)[found != wanted]
     if (off <= 2).all():
-        return "The turns are right, but some position is a step or two off."
+        return "You have the turns right, but some position is a step or two off."
     if (off == 6).all():
         return "Some position is off by 6 steps, one turn of the fastest clock."
     if (found < WHOLE).all() and (wanted > 2 * WHOLE).any():
         return (
-            "No position is 7 or more: that is as far as the fastest clock goes in one turn. A "
-            "slower clock says which turn it is."
+            "None of your positions is 7 or more. That's as far as the fastest clock goes in one "
+            "turn. A slower clock says which turn it is."
         )
     return "Some position is far off."
 
@@ -242,7 +245,7 @@ EXERCISE = Exercise(
     common_errors=(
         "Rounding the number of turns down instead of to the nearest.",
         "Taking the angle from the sine alone.",
-        "Looking for equal numbers: every number is a little off.",
+        "Looking for equal numbers. Every number is a little off.",
     ),
     cases=cases,
     expected=expected,

@@ -90,45 +90,46 @@ def slips(inputs: Inputs) -> Slips:
     """Return what the scores would be with one idea missing, or two."""
     q, k = inputs["q"], inputs["k"]
     return [
-        (q @ k.T / q.shape[1] ** 0.5, "The vectors of the distances are not used."),
-        (_scores(inputs, words=0.0, place=0.0), "The scale 1 / √head_dim is missing."),
+        (q @ k.T / q.shape[1] ** 0.5, "You don't use the vectors of the distances."),
+        (_scores(inputs, words=0.0, place=0.0), "You left out the scale 1 / √head_dim."),
         (_scores(inputs, words=1.0, place=1.0),
-         "The scores are divided by head_dim. Its root is meant."),
+         "You divided the scores by head_dim. Divide by its square root instead."),
         *with_pairs(partial(_scores, inputs), MISTAKES),
         (np.asarray(ma.softmax(right(inputs))),
-         "These are weights: a softmax was taken. The scores before it are asked for."),
+         "You took a softmax. Return the scores before it."),
     ]  # fmt: skip
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"ahead": "query − key"},
-     "The distance has the wrong sign: the vector of key j and query i is that of j − i."),
+     "Your distance has the wrong sign. Key j and query i use the vector of j − i."),
     ({"middle": False},
-     "Row 0 of the table is the vector of −most. Distance 0 has the row in the middle."),
+     "You start at distance 0. Row 0 of the table is the vector of −most, and distance 0 is in "
+     "the middle."),
     ({"far": "wrapped"},
-     "Distances beyond the table start again at its other end. They share its last row."),
-    ({"ahead": "behind"}, "All keys ahead get the vector of distance 0."),
+     "You let distances beyond the table start again at its other end. They share its last row."),
+    ({"ahead": "behind"}, "You give all keys ahead the vector of distance 0."),
     ({"ahead": "minus size"},
-     "Keys ahead get the vectors of keys behind: the two sides of the table differ."),
-    ({"place": 0.0}, "The scale is missing in the part of the distances."),
-    ({"words": 0.0}, "The scale is missing in the part of the words, q · k."),
+     "You give keys ahead the vectors of keys behind. The two sides of the table differ."),
+    ({"place": 0.0}, "You left the scale out of the part of the distances."),
+    ({"words": 0.0}, "You left the scale out of the part of the words, q · k."),
     ({"by": "key"},
-     "The keys meet the vectors here. It is the query that is multiplied with them."),
-    ({"by": "sum"}, "The vectors are summed up instead of being multiplied with the query."),
+     "You multiply the vectors with the keys. Multiply them with the query."),
+    ({"by": "sum"}, "You sum the vectors up. Take their dot product with the query instead."),
     ({"content": False},
-     "Only the distances score here: q · k is missing. The vector of the distance is added to the "
-     "key, it does not replace it."),
-    ({"hidden": True}, "Keys ahead are hidden. There is no mask here: all pairs have a score."),
+     "Your q · k is missing. The vector of the distance is added to the key. It doesn't replace "
+     "it."),
+    ({"hidden": True}, "You hide keys ahead. There's no mask here, so all pairs have a score."),
     ({"far": "early"},
-     "Distances are clipped one too early: −most and most have rows of their own, the first and "
-     "the last of the table."),
+     "You clip distances one too early. −most and most have their own rows, the first and the "
+     "last of the table."),
     ({"far": "nothing"},
-     "Distances beyond the table get no vector. They share its first or last row."),
+     "You give distances beyond the table no vector. They share its first or last row."),
     ({"ahead": "size"},
-     "Keys behind get the vectors of keys ahead: the distance has lost its sign."),
+     "You give keys behind the vectors of keys ahead. Your distance has lost its sign."),
     ({"ahead": "of the query"},
-     "The row of the table follows the query's position alone. Every pair has a distance of "
-     "its own."),
+     "You choose the row of the table by the query's position alone. Every pair has its own "
+     "distance."),
 ]  # fmt: skip
 
 
@@ -145,7 +146,7 @@ def right(inputs: Inputs) -> Array:
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """Say whether only keys ahead are wrong."""
     if close(np.tril(outputs["scores"]), np.tril(right(inputs))):
-        return "Only keys ahead are wrong. There is no mask here: all pairs have a score."
+        return "Only keys ahead are wrong. There's no mask here, so all pairs have a score."
     return None
 
 

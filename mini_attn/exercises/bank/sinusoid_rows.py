@@ -14,8 +14,8 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write the rows of equation {eq}`eq-position-sinusoids`. `positions` is an integer array `(seq,)`,
-in any order, `d_model` is even. Return an array `(seq, d_model)` with sine and cosine of a pair
-as neighbours, in float64.
+in any order, and `d_model` is even. Return a float64 array `(seq, d_model)` with the sine and
+cosine of a pair next to each other.
 """
 STARTER = '''
 def sinusoids(positions, d_model):
@@ -79,37 +79,39 @@ def slips(inputs: Inputs) -> Slips:
     ends = positions[:, None] * 10000.0 ** -np.linspace(0, 1, d_model // 2)
     return [
         *with_pairs(partial(_rows, inputs), MISTAKES),
-        (each, "Each column has an angle of its own. Sine and cosine of a pair share one angle."),
+        (each, "You give each column its own angle. Sine and cosine of a pair share one angle."),
         (np.stack([np.sin(ends), np.cos(ends)], axis=-1).reshape(each.shape),
-         "Here the last pair turns by exactly 1 / 10,000. The exponent is 2i / d_model, which is "
+         "You turn the last pair by exactly 1 / 10,000. The exponent is 2i / d_model, which is "
          "still below 1 for the last pair."),
     ]  # fmt: skip
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"order": "turned"}, "Sine and cosine are exchanged: the sine comes first in each pair."),
+    ({"order": "turned"}, "You swapped sine and cosine. The sine comes first in each pair."),
     ({"order": "halves"},
-     "All sines stand in front of all cosines. Here they are neighbours: sin, cos, sin, cos …"),
+     "You put all sines before all cosines. Interleave them: sin, cos, sin, cos …"),
     ({"numbered": True},
-     "The rows are those of positions 0, 1, 2 …: take the positions that are given."),
-    ({"shift": 1}, "Positions are counted from 0, not from 1."),
+     "You made the rows of positions 0, 1, 2 … Use the positions you're given."),
+    ({"shift": 1}, "You counted positions from 1. Count from 0."),
     ({"power": 0.5},
-     "The exponent of pair i is 2i / d_model; with half of it the clocks are too fast."),
+     "You took half of the exponent, so the clocks are too fast. For pair i it's 2i / d_model."),
     ({"power": 2.0},
-     "The exponent of pair i is 2i / d_model; with twice that the clocks are too slow."),
+     "You took twice the exponent, so the clocks are too slow. For pair i it's 2i / d_model."),
     ({"power": 0.0},
-     "All pairs turn alike. Pair i turns by 10000 ** (-2i / d_model) radians a position."),
+     "You turn all pairs alike. Pair i turns by 10000 ** (-2i / d_model) radians per position."),
     ({"power": -1.0},
-     "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
-    ({"first": 1}, "The first pair turns by 1 radian a position: i is counted from 0."),
-    ({"order": "sines"}, "The cosines are missing."),
-    ({"base": 1000.0}, "The base is 10,000, not 1,000."),
-    ({"unit": 2 * np.pi}, "The angles are 2π times too large: the speeds are radians already."),
+     "Your angles grow with i. The exponent is negative, so later pairs turn more slowly."),
+    ({"first": 1}, "Your i starts at 1. Start it at 0: the first pair turns by 1 radian per "
+                   "position."),
+    ({"order": "sines"}, "You left out the cosines."),
+    ({"base": 1000.0}, "You took base 1,000. The base is 10,000."),
+    ({"unit": 2 * np.pi}, "Your angles are 2π times too large. The frequencies are already in "
+                          "radians."),
     ({"unit": np.pi / 180},
-     "The angles are taken for degrees. They are radians, as np.sin expects them."),
+     "You treat the angles as degrees. They're radians, as np.sin expects."),
     ({"short": True},
-     "The angles are rounded: at such a position float32 has too few digits. Multiply position "
-     "and speed in float64."),
+     "You computed the angles in float32, which has too few digits at such a position. Multiply "
+     "position and frequency in float64."),
 ]  # fmt: skip
 
 
@@ -125,7 +127,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     table = right({**inputs, "positions": np.arange(2048)})
     at = int(np.abs(table - rows[s]).max(axis=1).argmin())
     is_another = close(rows[s], table[at])
-    return f"The row of position {positions[s]:,} is that of {at:,}." if is_another else None
+    return f"Your row of position {positions[s]:,} is the one of {at:,}." if is_another else None
 
 
 EXERCISE = Exercise(
@@ -143,16 +145,16 @@ EXERCISE = Exercise(
     letters="$p_m$ is the row of position $m$, and $d$ is `d_model`.",
     starter=STARTER,
     hints=(
-        "First the angles, one for each position and pair: positions in a column times speeds in "
-        "a row.",
-        "i = 0, 1, … d_model/2 − 1 and speed 10000 ** (-2 * i / d_model). Make an empty array of "
-        "the shape of the result, and write the sines into every other column from 0 on, the "
+        "First compute the angles, one for each position and pair: positions in a column times "
+        "frequencies in a row.",
+        "i = 0, 1, … d_model/2 − 1, with frequency 10000 ** (-2 * i / d_model). Make an array with "
+        "the shape of the result, and write the sines into every other column from 0 on, and the "
         "cosines into every other column from 1 on.",
     ),
     common_errors=(
         "Using the row number instead of the given position.",
-        "Putting all sines in front of all cosines: another order of the same numbers, which "
-        "weights that were trained with this one cannot read.",
+        "Putting all sines before all cosines. It's another order of the same numbers, which "
+        "weights trained with this one can't read.",
     ),
     cases=cases,
     expected=expected,
