@@ -8,14 +8,14 @@ __all__ = ["PositionEncodings"]
 
 
 class PositionEncodings(LivingWidget):
-    """Six encodings of one text, and what changes when the text stands elsewhere.
+    """Six encodings of one text, and what changes when the text moves.
 
     Parameters
     ----------
     start : int
         Position of the text's first token, 0 to 8.
     show : {"added", "weights"}
-        What the encoding adds to the scores, or the weights that come of it.
+        What the encoding adds to the scores, or the weights that follow from it.
 
     Raises
     ------
@@ -33,6 +33,6 @@ class PositionEncodings(LivingWidget):
     _widget = "position_encodings"
     caption = (
         "Eight tokens at positions 3 to 10: what six encodings add to the score of each query "
-        "(row) and key (column). Integers and learned vectors add other numbers than at "
-        "positions 0 to 7; the other four add the same."
+        "(row) and key (column). Integers and learned vectors add different numbers than "
+        "at positions 0 to 7, and the other four add the same ones."
     )

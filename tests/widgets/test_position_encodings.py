@@ -125,7 +125,8 @@ def test_words_carry_the_numbers() -> None:
                words: Object.fromEntries(ids.map((id) => [id, explain(result, id)])) };"""
     three = run(body, {"start": 3, "show": "added"})
     assert (
-        "positions 3 to 10. Other numbers than at the start: Integers and Learned." in three["said"]
+        "positions 3 to 10. These numbers changed: Integers and Learned. Unchanged: "
+        in three["said"]
     )
     words = {name: said["text"] for name, said in three["words"].items()}
     assert "10 · 3 / √4 = 15.00" in words["integer-7-0"]
@@ -136,7 +137,7 @@ def test_words_carry_the_numbers() -> None:
     assert [row[2] for row in three["rows"][:8]] == ["7", "6", "5", "4", "3", "2", "1", "0"]
 
     far = run(body, {"start": 8, "show": "weights"})
-    assert "4 tokens stand beyond the 12 positions that were learned" in far["said"]
+    assert "4 tokens are beyond the 12 learned positions" in far["said"]
     assert "none for 15" in far["words"]["learned-7-0"]["text"]
     assert "softmax of the row" in far["words"]["shaw-3-2"]["text"]
     assert far["rows"][-1][4] == "✗ 4 without vector"

@@ -66,7 +66,7 @@ function triangle(result, n, at) {
 
 // What the marks mean, on as many lines as they need; a letter is about 6.3 px wide.
 function legend(result, y, at) {
-  const entries = [["", at.wide ? "row: query at m, column: key at n" : "row: query, column: key"], ["plus", "plus"], ["minus", "minus"], ["", "area: how much, each triangle on a scale of its own"]];
+  const entries = [["", at.wide ? "row: query at m, column: key at n" : "row: query, column: key"], ["plus", "plus"], ["minus", "minus"], ["", "area: size, each triangle on its own scale"]];
   if (result.show === "weights") entries.splice(1, 3, ["plus", "weight: a full square is 1"]);
   if (result.panels.some(({ missing }) => missing)) entries.push(["cross", "no vector"]);
   let [x, line] = [0, y];

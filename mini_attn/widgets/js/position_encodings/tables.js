@@ -30,10 +30,10 @@ const clock = (position) => speeds.flatMap((speed) => [Math.sin(position * speed
 // Query at position m, key at position n; i is the token that asks. null: there is no such vector.
 export const METHODS = [
   { name: "integer", title: "Integers", short: "m · n", add: (m, n) => scale * m * n },
-  { name: "learned", title: "Learned", short: "a vector a position", add: (m, n) => (Math.max(m, n) < LEARNED.length ? scale * dot(LEARNED[m], LEARNED[n]) : null) },
-  { name: "sinusoidal", title: "Sinusoids", short: "hands of clocks", add: (m, n) => scale * dot(clock(m), clock(n)) },
+  { name: "learned", title: "Learned", short: "a vector per position", add: (m, n) => (Math.max(m, n) < LEARNED.length ? scale * dot(LEARNED[m], LEARNED[n]) : null) },
+  { name: "sinusoidal", title: "Sinusoids", short: "clock hands", add: (m, n) => scale * dot(clock(m), clock(n)) },
   { name: "shaw", title: "Shaw", short: "q · vector of m − n", add: (m, n, i) => scale * dot(rows.q[i], SHAW[Math.min(m - n, SHAW.length - 1)]) },
-  { name: "t5", title: "T5", short: "number of a bucket", add: (m, n) => T5.biases[bucketOf(m - n)] },
+  { name: "t5", title: "T5", short: "a number per bucket", add: (m, n) => T5.biases[bucketOf(m - n)] },
   { name: "alibi", title: "ALiBi", short: "−slope · (m − n)", add: (m, n) => -ALIBI.slope * (m - n) },
 ];
 

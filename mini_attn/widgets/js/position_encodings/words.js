@@ -17,12 +17,12 @@ export function verdict(result, { changed, missing }) {
 export function describe(result) {
   const { start, positions, panels, trained, show } = result;
   const what = show === "weights" ? "weights" : "numbers";
-  const where = `The text stands at positions ${start} to ${positions.at(-1)}`;
-  if (!start) return `${where}, where it begins. Move it, and see which of the six show the same ${what}.`;
+  const where = `The text is at positions ${start} to ${positions.at(-1)}`;
+  if (!start) return `${where}, where it begins. Move it and see which of the six keep their ${what}.`;
   const of = (test) => list(panels.filter(test).map(({ title }) => title));
   const beyond = panels.find(({ missing }) => missing);
-  const lost = beyond ? ` ${count(beyond.missing, "token")} ${beyond.missing === 1 ? "stands" : "stand"} beyond the ${trained} positions that were learned.` : "";
-  return `${where}. Other ${what} than at the start: ${of((one) => one.changed >= SMALL || one.missing)}. The same: ${of((one) => one.changed < SMALL && !one.missing)}.${lost}`;
+  const lost = beyond ? ` ${count(beyond.missing, "token")} ${beyond.missing === 1 ? "is" : "are"} beyond the ${trained} learned positions.` : "";
+  return `${where}. These ${what} changed: ${of((one) => one.changed >= SMALL || one.missing)}. Unchanged: ${of((one) => one.changed < SMALL && !one.missing)}.${lost}`;
 }
 
 export function table(result) {
@@ -40,7 +40,7 @@ export function table(result) {
 }
 
 const arithmetic = {
-  integer: (m, n) => `the numbers ${m} and ${n} meet: ${m} · ${n} / √4`,
+  integer: (m, n) => `the two positions, multiplied: ${m} · ${n} / √4`,
   learned: (m, n) => `two rows of a table: ${vector(LEARNED[m])} · ${vector(LEARNED[n])} / √4`,
   sinusoidal: (m, n) => `two clocks, ${m - n} apart: (${speeds.map((speed) => `cos ${decimal(speed * (m - n), speed < 1 ? 2 : 1)}`).join(" + ")}) / √4`,
   shaw: (m, n, i) => `query ${vector(queries[i])} · ${vector(SHAW[Math.min(m - n, 2)])}, the vector of distance ${m - n < 2 ? m - n : "2 and more"}, / √4`,
@@ -57,9 +57,9 @@ export function explain(result, id) {
   const also = panels.filter((other) => other !== one).map((other) => `${other.name}-${i}-${j}`);
   const [m, n, value] = [positions[i], positions[j], one.added[i][j]];
   const who = `${one.title}, query “${tokens[i]}” at ${m}, key “${tokens[j]}” at ${n}`;
-  if (value === null) return { text: `${who}: there are learned vectors for positions 0 to ${trained - 1} only, none for ${Math.max(m, n)}.`, also };
+  if (value === null) return { text: `${who}: the table has vectors for positions 0 to ${trained - 1}, and none for ${Math.max(m, n)}.`, also };
   const said = `${who}: ${arithmetic[name](m, n, i)} = ${decimal(value)}.`;
   if (show === "added") return { text: said, also };
   const word = content(i, j);
-  return { text: `${said} With ${decimal(word)} for the words the score is ${decimal(word + value)}; the softmax of the row gives ${decimal(one.cells[i][j])}.`, also };
+  return { text: `${said} With ${decimal(word)} for the words, the score is ${decimal(word + value)}, and the softmax of the row gives ${decimal(one.cells[i][j])}.`, also };
 }
