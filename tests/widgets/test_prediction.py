@@ -128,7 +128,7 @@ BY_HAND = {
     "bits/step": 0.12,  # half of 3.6 / 15
     "bits/outlier": 2,  # codes 0 and 1, which stand for -1 and 2
     "bits/largest": 2**8 * 1.75,
-    "bits/block": 4 + 8 / 16,
+    "bits/below-one": 6 * 8 + 7,
     "bits/compensate": 0.5 - 0.8 * 0.3,
     "bits/pattern": 100 * (16 + 2 + 16 + 2) / 64,
     "fewer-keys/strided": 8 * 9 // 2,

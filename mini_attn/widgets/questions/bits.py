@@ -1,8 +1,8 @@
-"""Predictions of the chapter on fewer bits: steps, outliers, ends, shares of a scale."""
+"""Predictions of the chapter on fewer bits: steps, outliers, and the numbers of a float."""
 
 from __future__ import annotations
 
-from mini_attn.config import SMALL_FLOATS, WEIGHT_FORMATS
+from mini_attn.config import SMALL_FLOATS
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["ALL"]
@@ -135,46 +135,40 @@ def _largest() -> Question:
     )
 
 
-def _block() -> Question:
-    form = WEIGHT_FORMATS["nvfp4"]
-    bits, size, scale = form.code_bits, form.group_size, 8
-    assert isinstance(size, int)
+def _below_one() -> Question:
+    values = SMALL_FLOATS["e4m3"].values
+    above = [value for value in values if 0 < value < float("inf")]
+    subnormal, steps = 2**3 - 1, 2**3
+    answer = sum(value < 1 for value in above)
     return Question(
-        key="bits/block",
-        text=f"NVFP4 stores a weight as a {bits}-bit float, and {size} neighbors share a scale, "
-        f"an {scale}-bit float. How many bits does a weight take, with its share of the scale?",
-        answer=form.bits,
-        unit="bits",
-        kind="sum",
-        explanation=f"{bits} + {scale}/{size} = {form.bits:g}. (The matrix has one more float32 "
-        "scale, which costs practically nothing.)",
+        key="bits/below-one",
+        text=f"E4M3 has {len(above)} numbers above 0, from 1/512 to "
+        f"{SMALL_FLOATS['e4m3'].largest:g}. How many of them are below 1?",
+        answer=answer,
+        unit="numbers",
+        kind="count",
+        explanation=f"Each power of two has {steps} numbers, however small it is. Below 1 are "
+        f"6 powers, from 1/64 to 1/2, and {subnormal} subnormal numbers below 1/64: "
+        f"6 × {steps} + {subnormal} = {answer}, nearly half of all.",
         mistakes=(
-            Mistake(bits, "You left out the scale. Without it no code means anything."),
+            Mistake(1, "You spread them evenly. A float's steps grow with the number."),
             Mistake(
-                bits + scale, f"You gave every weight its own scale. {size} of them share one."
+                answer + 1,
+                "You counted 0 as well, or 1 itself. We asked for numbers above 0 and below 1.",
             ),
             Mistake(
-                bits + scale / (2 * size),
-                "That would be one scale for 32 weights, as in MXFP4.",
+                6 * steps,
+                "You left out the subnormal numbers. Below 1/64 there are equal steps down to 0.",
             ),
+            Mistake(subnormal, "Those are the subnormal numbers alone."),
             Mistake(
-                bits + 16 / size,
-                "That would be 16 bits for each group: a float16 scale, or a scale and a zero "
-                "point. There's one 8-bit scale and no zero point.",
+                7 * steps + subnormal,
+                "You took half, or counted the numbers from 1 to 2 as well. Those have exponent 0.",
             ),
-            Mistake(bits + 32 / size, "That would be a float32 scale. This one takes 8 bits."),
-            Mistake(size * bits + scale, "That's a whole group. We asked for one weight."),
-            Mistake(
-                bits + scale / size + 32 / size,
-                "You counted the float32 scale for each group. There's one for the whole matrix.",
-            ),
-            Mistake(scale / size, "That's the share of the scale. Add the weight's own bits."),
-            Mistake(
-                bits + scale / (8 * size),
-                "You counted the 8 bits of the scale as one. A group shares 8 bits.",
-            ),
+            Mistake(2 * answer, "You counted both signs. We asked for numbers above 0."),
+            Mistake(len(above) - answer, "Those are the numbers from 1 on."),
         ),
     )
 
 
-ALL = (_step(), _outlier(), _largest(), _block())
+ALL = (_step(), _outlier(), _largest(), _below_one())
