@@ -10,7 +10,7 @@ TEXT = """
 This function multiplies `a` of shape `(m, k)` by `b` of shape `(k, n)` in tiles, and it passes one
 test. Find inputs for which it's wrong, and repair the loops. Return a float array `(m, n)` that
 equals the product for every tile size, even if the tile doesn't divide the sizes or is larger than
-they are. (The checks see only the result, so `a @ b` would pass. It teaches you nothing.)
+they are. (The checks see only the result, so `a @ b` passes too. But the point is the loops.)
 """
 STARTER = '''
 def tile_product(a, b, tile):
