@@ -23,7 +23,7 @@ def least_error(W, levels):
     """Return the least sum of squared errors of each row, over all scales."""
     raise NotImplementedError
 '''
-# Rows whose best codes belong to a narrow range of scales: 0.1 to 0.2 % of the largest weight.
+# Rows whose best codes belong to a narrow range of scales: 0.1 to 0.2% of the largest weight.
 NARROW = """
 85 78 36 62 19 89 92 63 28 26 61 84 84 44 80 92 72 78 40 27 45 37 48 56 87 8 29 80 59 70 78 41
 6 14 16 64 45 26 92 33 95 6 39 38 88 20 99 77 79 86 87 98 10 51 32 39 28 75 9 87 19 41 22 23

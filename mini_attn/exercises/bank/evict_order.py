@@ -149,7 +149,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def right(inputs: Inputs) -> Array:
-    """Of the ends that nobody holds, always the one with the fewest uses."""
+    """Of the leaves that no sequence holds, always the one with the fewest uses."""
     return _order(inputs)
 
 

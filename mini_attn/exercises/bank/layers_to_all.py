@@ -47,7 +47,7 @@ def cases(rng: np.random.Generator) -> Cases:
     """By hand: a window of 2 over four tokens. The property: patterns that help one another."""
     lonely = _window(7, 3)
     lonely[4, :4] = False
-    pause = np.eye(5, dtype=bool)  # nobody is complete after one or two layers but the first
+    pause = np.eye(5, dtype=bool)  # after one or two layers only the first is complete
     pause[[2, 3, 4, 4], [1, 2, 3, 0]] = True
     return {
         "by hand": [{"mask": _window(4, 2)}],
@@ -252,7 +252,7 @@ EXERCISE = Exercise(
     difficulty=3,
     stage="invent",
     assessed=False,
-    section="A mask is not yet a saving",
+    section="Static sparsity patterns and skipped blocks",
     text=TEXT,
     starter=STARTER,
     hints=(

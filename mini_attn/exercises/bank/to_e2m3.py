@@ -38,7 +38,7 @@ def _case(*numbers: float) -> Inputs:
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: one of each kind. The property: all half-ways."""
+    """By hand: one of each kind. The property: all ties."""
     halves = (SIZES[1:] + SIZES[:-1]) / 2
     ends = _case(np.inf, -np.inf, 1e300, -1e-300, LARGEST, -LARGEST, 0.0)
     return {
@@ -85,7 +85,7 @@ def _places(size: Array, sizes: Array, ties: str, by: str) -> Array:
     between = (sizes[1:] + sizes[:-1]) / 2
     if by == "ratio":
         between = np.sqrt(sizes[1:] * np.maximum(sizes[:-1], 1 / 16))
-    down = np.searchsorted(between, size)  # half-way: the smaller
+    down = np.searchsorted(between, size)  # a tie: the smaller
     up = np.searchsorted(between, size, side="right")
     even, odd = np.where(down % 2, up, down), np.where(down % 2, down, up)
     return {"even": even, "odd": odd, "up": up, "down": down}[ties]
@@ -167,7 +167,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def right(inputs: Inputs) -> Array:
-    """Nearest, half-way to the even code."""
+    """Nearest, ties to the even code."""
     return _rounded(inputs["x"])
 
 
@@ -231,7 +231,7 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "How far apart are neighbours below 2, between 2 and 4, and above 4? What would you "
+        "How far apart are neighbors below 2, between 2 and 4, and above 4? What would you "
         "have to round to integers?",
         "The steps are 1/8, 1/4 and 1/2. Round size / step to an integer; `np.rint` takes the "
         "even one halfway. Clip the size at 7.5 first, and put the sign back at the end.",
@@ -239,7 +239,7 @@ EXERCISE = Exercise(
     common_errors=(
         "A leading 1 in the smallest numbers too, so that there is no 0.",
         "One step for all numbers: right up to 2, where the steps become wider.",
-        "Rounding half-way up; forgetting the sign, or what lies beyond 7.5.",
+        "Rounding ties up; forgetting the sign, or the numbers beyond 7.5.",
     ),
     cases=cases,
     expected=expected,
