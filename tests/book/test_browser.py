@@ -193,7 +193,7 @@ def test_page_from_a_folder(visit: Visit, name: str) -> None:
 def test_each_control_of_the_page_answers_to_the_keyboard(
     visit: Visit, name: str, protocol: str
 ) -> None:
-    page = visit.look(CHAPTER, protocol=protocol, width=360)
+    page = unfold(visit.look(CHAPTER, protocol=protocol, width=360))
     box = page.locator(name)
     controls = box.locator("[data-key]:visible, .living-choice input")
     assert controls.count() >= 5
@@ -255,7 +255,7 @@ def test_malformed_links_run_nothing_and_change_nothing(visit: Visit) -> None:
 
 
 def test_printing_shows_the_pictures(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
+    page = unfold(visit.look(CHAPTER))  # the calculator is in a fold
     page.emulate_media(media="print")
     for name in (STEPPER, CALCULATOR):
         assert page.locator(f"{name} .living-picture svg").is_visible()
@@ -265,6 +265,8 @@ def test_printing_shows_the_pictures(visit: Visit) -> None:
 
 def test_without_javascript_pictures_and_answers_are_there(visit: Visit) -> None:
     page = visit.look(CHAPTER, java_script_enabled=False)
+    fold = page.locator("details.deeper", has=page.locator(CALCULATOR))
+    fold.locator("> summary").click()
     for name in (STEPPER, CALCULATOR):
         assert page.locator(f"{name} .living-picture svg").is_visible()
     answer = page.locator(".living[data-widget=prediction] details").first

@@ -104,7 +104,7 @@ def right(inputs: Inputs) -> np.ndarray:
 EXERCISE = Exercise(
     id="attention_intensity",
     page="decoding-roofline",
-    title="An intensity that is always 1",
+    title="An intensity that's always 1",
     kind="bug",
     groups={"edges": 3},
     minutes=8,

@@ -159,7 +159,7 @@ def right(inputs: Inputs) -> np.ndarray:
 EXERCISE = Exercise(
     id="draft_speed",
     page="decoding-roofline",
-    title="How far to guess ahead",
+    title="How far to draft ahead",
     kind="write",
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
