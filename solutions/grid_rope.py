@@ -1,4 +1,4 @@
-"""Half of the planes for the rows and half for the columns, with the same speeds."""
+"""Half of the planes for the rows and half for the columns, with the same frequencies."""
 
 import numpy as np
 
@@ -7,7 +7,8 @@ def grid_rope(x, rows, columns):
     each = x.shape[1] // 4  # planes of a coordinate
     speeds = 10_000.0 ** (-np.arange(each) / each)
     angles = np.concatenate([np.outer(rows, speeds), np.outer(columns, speeds)], axis=1)
-    return _rotate(x, angles)
+    cos, sin, (a, b) = np.cos(angles), np.sin(angles), (x[:, 0::2], x[:, 1::2])
+    return np.stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
 
 
 def _rotate(x, angles):
@@ -163,22 +164,22 @@ WRONG = [
     ("1000.5 rows", _in_ratio(1 / 1000.5, 1000.5), "by hand", "2 rows down are undone by"),
     ("4 rows + 6 columns", _in_ratio(1.5, 4.0), "by hand", "3 rows down are undone"),
     ("the slowest apart", _slowest_apart, "by hand", "nearly undone by one column"),
-    ("rows only", _by(lambda r, c: r), "by hand", "From column to column nothing"),
-    ("columns only", _by(lambda r, c: c), "by hand", "From row to row nothing"),
-    ("half of it", _unfinished, "by hand", "From column to column nothing"),
+    ("rows only", _by(lambda r, c: r), "by hand", "From column to column, nothing"),
+    ("columns only", _by(lambda r, c: c), "by hand", "From row to row, nothing"),
+    ("half of it", _unfinished, "by hand", "From column to column, nothing"),
     ("the product", _by(lambda r, c: r * c), "by hand", "Equal moves"),
     ("the distance", _by(np.hypot), "by hand", "Equal moves"),
-    ("the list cut in two", _cut_in_two, "by hand", "Neighbouring columns look alike"),
-    ("slow rows", _slow_rows, "by hand", "Neighbouring rows look alike"),
+    ("the list cut in two", _cut_in_two, "by hand", "neighboring columns look alike"),
+    ("slow rows", _slow_rows, "by hand", "neighboring rows look alike"),
     ("one speed", _one_speed, "by hand", "has to be slower"),
-    ("columns at one speed", _fast_columns, "by hand", "with the columns has come round"),
+    ("columns at one speed", _fast_columns, "by hand", "with the columns completes a rotation"),
     ("growing speeds", _growing, "by hand", "has to be slower"),
-    ("halves", _halves, "by hand", "neighbours make a plane"),
+    ("halves", _halves, "by hand", "neighbors make a plane"),
     ("from the first token", _from_the_first, "random", "Count from the first row"),
-    ("counted from 1", _from_one, "by hand", "It should stay as it is"),
+    ("counted from 1", _from_one, "by hand", "Leave it alone"),
     ("squares", _not_linear, "by hand", "Equal moves"),
-    ("added", _adds, "by hand", "Here lengths change"),
-    ("overwritten", _overwritten, "by hand", "Here lengths change"),
-    ("backwards", _not_a_plane, "by hand", "different planes are mixed"),
+    ("added", _adds, "by hand", "Your lengths change"),
+    ("overwritten", _overwritten, "by hand", "Your lengths change"),
+    ("backwards", _not_a_plane, "by hand", "mix values of different planes"),
     ("a list", _list, "type", "NumPy array"),
 ]

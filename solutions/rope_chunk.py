@@ -1,4 +1,4 @@
-"""Scores of a chunk: each key rotated once, to its own place."""
+"""Scores of a chunk: each key rotated once, to its own position."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def rotate(x, positions):
 
 
 def chunk_scores(q, k, k_cache):
-    here = len(k_cache) + np.arange(len(q))  # where this chunk really stands
+    here = len(k_cache) + np.arange(len(q))  # where this chunk really is
     keys = np.concatenate([k_cache, rotate(k, here)])
     return rotate(q, here) @ keys.T / np.sqrt(q.shape[1])
 
@@ -106,25 +106,25 @@ def _cache_moved(q, k, k_cache):
 
 WRONG = [
     ("starter", _variant(_starts_at_0, again=True), "by hand", "Two things"),
-    ("rotated again", _variant(again=True), "by hand", "rotated again"),
-    ("queries at 0", _variant(_starts_at_0), "by hand", "The queries are rotated as if"),
-    ("keys at 0", _variant(None, _starts_at_0), "by hand", "The new keys are rotated as if"),
-    ("both at 0", _variant(_starts_at_0, _starts_at_0), "by hand", "Queries and new keys"),
-    ("one too far", _variant(lambda past, new: past + new + 1), "by hand", "one place too far"),
-    ("queries still", _variant(_still), "by hand", "Keys alone"),
-    ("keys still", _variant(None, _still), "by hand", "new keys are not rotated"),
+    ("rotated again", _variant(again=True), "by hand", "rotate them again"),
+    ("queries at 0", _variant(_starts_at_0), "by hand", "You rotate the queries as if"),
+    ("keys at 0", _variant(None, _starts_at_0), "by hand", "You rotate the new keys as if"),
+    ("both at 0", _variant(_starts_at_0, _starts_at_0), "by hand", "queries and new keys"),
+    ("one too far", _variant(lambda past, new: past + new + 1), "by hand", "one position too far"),
+    ("queries still", _variant(_still), "by hand", "keys alone"),
+    ("keys still", _variant(None, _still), "by hand", "rotate the new keys"),
     ("no scale", _variant(scale=False), "by hand", "square root"),
     ("wrong lengths", _crash, "runs", "ValueError"),
     ("cache left out", _new_keys_only, "shape", "shape"),
-    ("some cuts", _doubles_for_short_texts, "property", "rotated again"),
+    ("some cuts", _doubles_for_short_texts, "property", "rotate them again"),
     ("a short table", _at_most_128, "edges", "should be"),
-    ("chunk begins at past + 1", _one_late, "by hand", "one place too far"),
-    ("all queries at the last position", _all_at_the_end, "by hand", "last place"),
+    ("chunk begins at past + 1", _one_late, "by hand", "one position too far"),
+    ("all queries at the last position", _all_at_the_end, "by hand", "last position"),
     ("masked", _masked, "by hand", "before any mask"),
     ("new keys before the cache", _new_keys_first, "by hand", "the cache first"),
     ("one too near", _variant(lambda past, new: past + new - 1, lambda past, new: past + new - 1),
-     "by hand", "one place too near"),
-    ("backwards", _backwards, "by hand", "rotated backwards"),
+     "by hand", "one position too near"),
+    ("backwards", _backwards, "by hand", "backwards"),
     ("keys at 0, rotated again", _variant(None, _starts_at_0, again=True), "by hand", "Two things"),
     ("queries at 0, no scale", _variant(_starts_at_0, scale=False), "by hand", "Two things"),
 ]  # fmt: skip

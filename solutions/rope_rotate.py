@@ -1,4 +1,4 @@
-"""Every pair of neighbours, rotated to its position."""
+"""Every pair of neighbors, rotated to its position."""
 
 import numpy as np
 
@@ -79,10 +79,10 @@ def _overwritten(x, positions, theta):
     return _woven(a, a * sin + b * cos)
 
 
-def _short(x, positions, theta):
-    angles = positions[:, None].astype("float32") * (
+def _short(x, positions, theta, dtype="float16"):
+    angles = positions[:, None].astype(dtype) * (
         theta ** (-np.arange(0, x.shape[1], 2) / x.shape[1])
-    ).astype("float32")
+    ).astype(dtype)
     a, b = x[:, 0::2], x[:, 1::2]
     return _woven(a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles))
 
@@ -105,18 +105,23 @@ WRONG = [
     ("two minus signs", _two_minus, "by hand", "minus sign too many"),
     ("cosines only", _cosines_only, "by hand", "sines are missing"),
     ("first numbers overwritten", _overwritten, "by hand", "was overwritten"),
-    ("halves", _half, "random", "neighbours rotate together"),
+    ("halves", _half, "random", "neighbors rotate together"),
     ("not woven back", _not_woven, "random", "a pair again"),
-    ("half the exponent", _with_power(lambda i, d: -i / d), "random", "half of that"),
-    ("counted from 1", _with_power(lambda i, d: -2 * (i + 1) / d), "by hand", "counted from 0"),
-    ("all alike", _with_power(lambda i, d: 0.0 * i), "random", "All pairs rotate alike"),
+    ("half the exponent", _with_power(lambda i, d: -i / d), "random", "used half of that"),
+    ("counted from 1", _with_power(lambda i, d: -2 * (i + 1) / d), "by hand", "Count i from 0"),
+    ("all alike", _with_power(lambda i, d: 0.0 * i), "random", "your pairs rotate alike"),
     ("growing", _with_power(lambda i, d: 2 * i / d), "random", "exponent is negative"),
-    ("rows counted", _rows_counted, "property", "positions that are given"),
-    ("fixed base", _fixed_base, "property", "base is fixed"),
-    ("short angles", _short, "edges", "float32 has too few digits"),
+    ("rows counted", _rows_counted, "property", "Use the given positions"),
+    ("fixed base", _fixed_base, "property", "fixed the base"),
+    ("float16 angles", _short, "by hand", "float16 has too few digits"),
     ("pairs alone", lambda x, positions, theta: x[:, ::2], "shape", "shape"),
     ("no minus", _no_minus, "by hand", "same sign"),
-    ("over the number of pairs", _with_power(lambda i, d: -4 * i / d), "random", "twice that"),
+    (
+        "over the number of pairs",
+        _with_power(lambda i, d: -4 * i / d),
+        "random",
+        "You used twice that",
+    ),
     (
         "from the first row on",
         lambda x, positions, theta: rope_rotate(x, positions - positions[0], theta),
@@ -129,7 +134,7 @@ WRONG = [
             x, np.radians(positions), theta
         ),
         "by hand",
-        "taken for degrees",
+        "as degrees",
     ),
     (
         "halves, the wrong way",

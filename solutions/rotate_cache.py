@@ -3,17 +3,20 @@
 import numpy as np
 
 
+def rotate_cache(k, positions, old, new):
+    angles = np.outer(positions, new - old)
+    cos, sin = np.cos(angles), np.sin(angles)
+    first, second = np.split(k, 2, axis=1)
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=1)
+
+
+REFERENCE = rotate_cache
+
+
 def _rotate(k, angles):
     first, second = np.split(k, 2, axis=1)
     cos, sin = np.cos(angles), np.sin(angles)
     return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=1)
-
-
-def rotate_cache(k, positions, old, new):
-    return _rotate(k, np.outer(positions, new - old))
-
-
-REFERENCE = rotate_cache
 
 
 def _starter(k, positions, old, new):
@@ -93,18 +96,18 @@ def _no_minus(k, positions, old, new):
 
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
-    ("on top", _on_top, "by hand", "put on top"),
+    ("on top", _on_top, "by hand", "on top of the old one"),
     ("only back", _back_only, "by hand", "not forward again"),
     ("the wrong way", _wrong_way, "by hand", "the wrong way"),
-    ("counted from 0", _counted, "property", "first tokens have left"),
-    ("divided", _divided, "by hand", "do not divide"),
-    ("multiplied", _multiplied, "by hand", "were multiplied"),
-    ("as they came", _as_they_came, "by hand", "as they came"),
-    ("neighbours", _neighbours, "random", "Neighbours"),
-    ("one speed", _one_speed, "random", "the angles are not"),
-    ("mixed up", _transposed, "by hand", "lengths of the keys"),
-    ("one position on", _one_place_on, "by hand", "the angles are not"),
-    ("from the first left", _from_the_first_left, "property", "first key that is left"),
+    ("counted from 0", _counted, "property", "tokens have left"),
+    ("divided", _divided, "by hand", "divided frequencies"),
+    ("multiplied", _multiplied, "by hand", "multiplied the keys"),
+    ("as they came", _as_they_came, "by hand", "unchanged"),
+    ("neighbours", _neighbours, "random", "neighbors together"),
+    ("one speed", _one_speed, "random", "the angles aren't"),
+    ("mixed up", _transposed, "by hand", "lengths of your keys"),
+    ("one position on", _one_place_on, "by hand", "the angles aren't"),
+    ("from the first left", _from_the_first_left, "property", "first key that's left"),
     ("positions left out", _one_token, "by hand", "angles per token"),
     ("first half overwritten", _overwritten, "by hand", "was overwritten"),
     ("no minus", _no_minus, "by hand", "same sign"),
@@ -112,7 +115,7 @@ WRONG = [
         "sum of the speeds",
         lambda k, positions, old, new: _rotate(k, np.outer(positions, new + old)),
         "by hand",
-        "added once more",
+        "once more",
     ),
     (
         "all at the last",
@@ -132,6 +135,6 @@ WRONG = [
         "back by the new",
         lambda k, positions, old, new: _rotate(k, -np.outer(positions, new)),
         "by hand",
-        "rotated back by the new",
+        "keys back by the new",
     ),
 ]

@@ -13,12 +13,12 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
-Take the large plane out again before the keys are rounded. `q` and `k`, both
-`(seq, head_dim)`, are the queries and keys of one head, not rotated yet; the numbers $i$ and
-$i + d/2$ make a plane (layout `half`). Some come from the trained decoder, with a plane enlarged.
-Return two arrays `q, k` of the same shapes. In every plane of the new keys the longest of the
-`seq` keys has length 1, where the length in a plane is $\\sqrt{a^2 + b^2}$. And all scores are as
-before once queries and keys have been rotated to their positions.
+Remove the large plane before the keys are rounded. `q` and `k`, both `(seq, head_dim)`, are the
+queries and keys of one head, not rotated yet; dimensions $i$ and $i + d/2$ make a plane (layout
+`half`). Some come from the trained decoder, with a plane enlarged. Return two arrays `q, k` of the
+same shapes. In every plane of the new keys, the longest of the `seq` keys has length 1, where the
+length in a plane is $\\sqrt{a^2 + b^2}$. And no score changes, once queries and keys have been
+rotated to their positions.
 """
 STARTER = '''
 def even_planes(q, k):
@@ -26,7 +26,7 @@ def even_planes(q, k):
     raise NotImplementedError
 '''
 Array = np.ndarray
-ONE_FACTOR = "Rotating mixes the two numbers of a plane, i and i + d/2: they need one factor."
+ONE_FACTOR = "Rotating mixes the two values of a plane, i and i + d/2, so they need one factor."
 
 
 def _real(rng: np.random.Generator, layer: int, head: int) -> Inputs:
@@ -90,20 +90,20 @@ def _of_the_scores(inputs: Inputs, outputs: Outputs) -> str | None:
         return None
     if _same_scores(outputs, inputs, turned=False):
         return (
-            "The scores are as before as long as nothing is rotated, and change with the "
+            "Your scores are right as long as nothing is rotated, but they change with the "
             "positions. " + ONE_FACTOR
         )
     if np.array_equal(q, new_q):
-        return "The keys have changed and the queries have not: the scores are different now."
+        return "You changed the keys but not the queries, so the scores are different now."
     factors = _lengths(new_k) / np.where(_lengths(k), _lengths(k), 1)
     if np.ptp(factors, axis=0).max() > 1e-6:
         return (
-            "Keys of different tokens got different factors. A query meets all of them, so it can "
-            "undo only a factor that they share."
+            "You gave keys of different tokens different factors. A query meets all of them, so it "
+            "can only undo a factor that they share."
         )
     return (
-        "The scores have changed. What a plane of the keys is multiplied by, the same plane of "
-        "the queries has to be divided by."
+        "Your scores have changed. If you multiply a plane of the keys by a factor, the same "
+        "plane of the queries has to be divided by it."
     )
 
 
@@ -114,28 +114,30 @@ def _of_the_lengths(k: Array, new_k: Array) -> str:
     numbers, lengths = np.abs(new_k).max(axis=0), _lengths(new_k)
     ones = [
         (np.maximum(numbers[:half], numbers[half:]),
-         "The largest number of each plane is 1 now. Its length, √(a² + b²), is what rotating "
-         "leaves alone: a rotated key may point anywhere."),
+         "The largest value of each plane is 1 now. Use the length, √(a² + b²), instead: a "
+         "rotated key can point anywhere."),
         (np.square(lengths).mean(axis=0),
-         "The root of the mean square is 1 in each plane. The longest key should be."),
+         "The root mean square is 1 in each plane now. The longest key should have length 1."),
         (lengths.mean(axis=0),
-         "The mean length is 1 in each plane. The longest key should have it."),
+         "The mean length is 1 in each plane now. The longest key should have length 1."),
         (lengths.min(axis=0),
-         "The shortest key has length 1 in each plane. The longest key should have it."),
+         "The shortest key has length 1 in each plane now. The longest one should."),
         (longest * before,
-         "The keys are divided by the squared length, a² + b²: its root is missing."),
+         "You divided the keys by the squared length, a² + b². Take its root."),
         (longest**2 / before,
-         "The keys are divided only by the square root of their largest length. They need the "
+         "You divided the keys only by the square root of their largest length. They need the "
          "whole factor, and the queries need its inverse."),
         (np.where(kept, 1.0, longest),
-         "Some planes are as they were. Every plane needs a factor of its own."),
+         "You left some planes alone. Every plane needs its own factor."),
     ]  # fmt: skip
     if half > 1 and not kept.all() and np.ptp(longest / before) < 1e-6 * (longest / before).max():
-        return "The whole head got one factor. Its planes are as unequal as before."
+        return "You gave the whole head one factor. Its planes are as unequal as before."
     if not kept.all() and (idea := explain(1.0, ones, partial(np.allclose, rtol=1e-6))):
         return idea
     found = ", ".join(f"{value:.3g}" for value in longest[:4])
-    return f"The scores are right. The longest keys have lengths {found} … in the planes, not 1."
+    return (
+        f"Your scores are right. But the longest keys have lengths {found} … in the planes, not 1."
+    )
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
@@ -171,11 +173,11 @@ EXERCISE = Exercise(
     hints=(
         "A score is a sum over planes. Which change of a plane's key can the same plane of the "
         "query undo, at every distance?",
-        "For each plane take the longest key, np.hypot(a, b).max(axis=0), divide both numbers of "
+        "For each plane, take the longest key, np.hypot(a, b).max(axis=0). Divide both values of "
         "the plane by it in the keys, and multiply them by it in the queries.",
     ),
     common_errors=(
-        "A factor for each number: the scores are right only at distance 0.",
+        "A factor for each dimension: the scores are only right at distance 0.",
         "A factor for each token: no query can undo it.",
     ),
     cases=cases,

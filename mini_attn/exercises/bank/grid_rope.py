@@ -12,23 +12,23 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 TEXT = """
 The cells of a spreadsheet have two coordinates. Invent rotary embeddings for them: rotate each
 token `x[t]` of `x`, `(tokens, head_dim)`, to its cell in row `rows[t]` and column `columns[t]`,
-integers that count from 0. Neighbours make a plane, $(2i, 2i+1)$; what each plane rotates by is up
+integers that count from 0. Neighbors make a plane, $(2i, 2i+1)$; what each plane rotates by is up
 to you. `head_dim` is a multiple of 4 and at least 8. The demands:
 
 - A score depends on the two vectors and on the differences of their rows and of their columns. A \
-token in row 0 and column 0 stays as it is.
-- No move up or down, over any number of rows, can be undone by one to the left or right, nor \
-nearly so: the speeds of the rows in all planes and those of the columns are two vectors, and \
-their cosine must lie between −0.99 and 0.99.
-- From each row to the next some plane rotates by at least 0.05 radians. Some plane that moves \
-with the rows does not come round within 500 of them. The same for the columns.
+token in row 0 and column 0 isn't rotated.
+- No move up or down, over any number of rows, can be undone by a move to the left or right, or \
+nearly undone: the frequencies of the rows in all planes and those of the columns are two vectors, \
+and their cosine must be between −0.99 and 0.99.
+- From each row to the next, some plane rotates by at least 0.05 radians. Some plane that moves \
+with the rows doesn't complete a rotation within 500 of them. The same goes for the columns.
 """
 STARTER = '''
 def grid_rope(x, rows, columns):
     """Tokens x (tokens, head_dim), rotated to their cells of a sheet."""
     raise NotImplementedError
 '''
-FAST, FAR = 0.05, 500  # radians from one to the next, and rows within which a plane is not round
+FAST, FAR = 0.05, 500  # radians from one to the next, and rows without a full rotation
 ROUGH = 1e-4  # of the angles in float32 far out: nothing can be said about slow planes
 Array = np.ndarray
 
@@ -77,10 +77,10 @@ def _of_the_lengths(x: Array, rotated: Array) -> str | None:
     half = x.shape[1] // 2
     first, now = (np.hypot(y[:, :half], y[:, half:]) for y in (x, rotated))
     if np.allclose(first, now, rtol=1e-5):
-        return "The numbers i and i + head_dim/2 rotate together. Here neighbours make a plane."
+        return "You rotate i and i + head_dim/2 together. Here, neighbors make a plane."
     if np.allclose(np.linalg.norm(x, axis=1), np.linalg.norm(rotated, axis=1), rtol=1e-5):
-        return "Numbers of different planes are mixed. Neighbours make a plane, (2i, 2i + 1)."
-    return "A rotation keeps the length of each plane, √(a² + b²). Here lengths change."
+        return "You mix values of different planes. Neighbors make a plane, (2i, 2i + 1)."
+    return "A rotation doesn't change the length in a plane, √(a² + b²). Your lengths change."
 
 
 def _neighbours(inputs: Inputs) -> tuple[int, int, int] | None:
@@ -100,22 +100,22 @@ def _of_the_speeds(speeds: Speeds, rounding: float) -> str | None:
     """Return which of the demands the speeds of the planes do not meet."""
     for name, step in zip(("row", "column"), speeds, strict=True):
         if np.abs(step - 1).max() < rounding:
-            return f"From {name} to {name} nothing rotates. Both coordinates count."
+            return f"From {name} to {name}, nothing rotates. Both coordinates count."
     if idea := undone(speeds, rounding):
         return idea
     angles = {"row": np.abs(np.angle(speeds.down)), "column": np.abs(np.angle(speeds.right))}
     for name, of in angles.items():
         if of.max() < FAST * (1 - 1e-6):
             return (
-                f"From one {name} to the next the fastest plane rotates by {of.max():.2g} "
-                f"radians. Neighbouring {name}s look alike: do the {name}s have slow "
-                "planes only?"
+                f"From one {name} to the next, your fastest plane rotates by {of.max():.2g} "
+                f"radians, so neighboring {name}s look alike. Do the {name}s have only slow "
+                "planes?"
             )
     for name, of in angles.items():
         slowest = of[of > rounding].min()
         if slowest * FAR >= 2 * math.pi:
             return (
-                f"Every plane that moves with the {name}s has come round after "
+                f"Every plane that moves with the {name}s completes a rotation within "
                 f"{2 * math.pi / slowest:.0f} of them. Some plane has to be slower."
             )
     return None
@@ -131,7 +131,7 @@ def _of_the_cells(
     far = 1 + np.ptp(rows) + np.ptp(columns)
     if np.abs(turns - turns[here] * moved).max() > rounding * far:
         return (
-            "Equal moves are not equal rotations: the same number of rows and columns rotates by "
+            "Equal moves aren't equal rotations: the same number of rows and columns rotates by "
             "one angle here and by another there."
         )
     if max(rows.max(), columns.max()) > 100:  # too far for a power to be exact
@@ -139,8 +139,8 @@ def _of_the_cells(
     start = turns[here] / (down ** rows[here] * right ** columns[here])
     if np.abs(start - 1).max() > rounding * (far + 100):
         return (
-            "A token in row 0 and column 0 would be rotated. Count from the first row and column "
-            "of the sheet, not from the tokens that came."
+            "You'd rotate a token in row 0 and column 0. Count from the first row and column "
+            "of the sheet, not of the given tokens."
         )
     return None
 
@@ -157,7 +157,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     turns /= np.abs(turns)
     still = (inputs["rows"] == 0) & (inputs["columns"] == 0)
     if still.any() and np.abs(turns[still] - 1).max() > rounding:
-        return "The token in row 0 and column 0 is rotated. It should stay as it is."
+        return "You rotate the token in row 0 and column 0. Leave it alone."
     if (found := _neighbours(inputs)) is None:
         return None
     here, below, beside = found
@@ -181,15 +181,15 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "A plane has one angle. What becomes of two coordinates that share it? And what does a "
-        "coordinate lack that has only slow planes, or only fast ones?",
+        "A plane has one angle. What happens to two coordinates that share it? And what does a "
+        "coordinate miss if it has only slow planes, or only fast ones?",
         "Let half of the planes rotate by the row and the other half by the column, and give each "
-        "half speeds of its own in equal ratios, from 1 radian down.",
+        "half its own frequencies in equal ratios, from 1 radian down.",
     ),
     common_errors=(
-        "Rotating every plane by the row and then by the column at the same speed: the angles add "
-        "up.",
-        "Cutting the usual list of speeds in two: one coordinate gets only slow planes.",
+        "Rotating every plane by the row and then by the column at the same frequency: the angles "
+        "add up.",
+        "Splitting the usual list of frequencies in two: one coordinate gets only slow planes.",
         "Counting the cells in reading order: the end of a row is next to the beginning of the "
         "following one, and the number depends on the width.",
     ),

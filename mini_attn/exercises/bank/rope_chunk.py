@@ -1,4 +1,4 @@
-"""Find the bug: a chunk that is rotated as if no text came before it."""
+"""Find the bug: a chunk is rotated as if no text came before it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-`chunk_scores` should give the scores of a chunk of new tokens against all keys, before any
-mask. `q` and `k` have the shape `(new, head_dim)` and are not rotated yet. `k_cache` has the shape
+`chunk_scores` should return the scores of a chunk of new tokens against all keys, before any
+mask. `q` and `k` have the shape `(new, head_dim)` and aren't rotated yet. `k_cache` has the shape
 `(past, head_dim)`; its rows were rotated when they came in, to positions 0 to `past` − 1. The
-function was tested with an empty cache only. Find out what is wrong, and repair it. `rotate_rows`
+function was tested with an empty cache only. Find out what's wrong, and repair it. `rotate_rows`
 is right.
 """
 STARTER = '''
 def rotate_rows(x, positions):
-    """Rows of x, rotated to their positions, neighbours as pairs."""
+    """Rows of x, rotated to their positions, neighbors as pairs."""
     power = np.arange(0, x.shape[1], 2) / x.shape[1]
     angles = positions[:, None] * 10000.0**-power  # (seq, pairs)
     cos, sin, out = np.cos(angles), np.sin(angles), np.empty_like(x)
@@ -97,22 +97,22 @@ def _scores(
     return np.asarray(scores * inputs["q"].shape[1] ** -0.5 if scaled else scores)
 
 
-FROM_0 = "as if the text began with this chunk: it begins after the tokens in the cache."
-ONE_PLACE = "Each stands at a place of its own."
+FROM_0 = "as if the text began with this chunk. It begins after the tokens in the cache."
+ONE_PLACE = "Each has its own position."
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"q_at": "start"}, f"The queries are rotated {FROM_0}"),
+    ({"q_at": "start"}, f"You rotate the queries {FROM_0}"),
     ({"cache": "again"},
-     "The cached keys were rotated when they came in; here they are rotated again."),
-    ({"k_at": "start"}, f"The new keys are rotated {FROM_0}"),
+     "The cached keys were rotated when they came in. You rotate them again."),
+    ({"k_at": "start"}, f"You rotate the new keys {FROM_0}"),
     ({"q_at": "late"},
-     "The queries stand one place too far: the first new token follows position past − 1."),
-    ({"k_at": "still"}, "The new keys are not rotated, the cached ones are."),
-    ({"q_at": "still"}, "The queries are not rotated. Keys alone are not enough."),
-    ({"q_at": "last"}, f"All queries are rotated to the last place. {ONE_PLACE}"),
-    ({"q_at": "first"}, f"All queries are rotated to the first place of the chunk. {ONE_PLACE}"),
-    ({"cache": "moved"}, "The cached keys are rotated on by past places. They stand at 0 to "
-     "past − 1, and were rotated there."),
-    ({"scaled": False}, "The division by the square root of head_dim got lost."),
+     "Your queries are one position too far. The first new token follows position past − 1."),
+    ({"k_at": "still"}, "You don't rotate the new keys. The cached ones are rotated."),
+    ({"q_at": "still"}, "You don't rotate the queries. Rotating keys alone isn't enough."),
+    ({"q_at": "last"}, f"You rotate all queries to the last position. {ONE_PLACE}"),
+    ({"q_at": "first"}, f"You rotate all queries to the chunk's first position. {ONE_PLACE}"),
+    ({"cache": "moved"}, "You rotate the cached keys by another `past` positions. They "
+     "are at 0 to past − 1 and were rotated there."),
+    ({"scaled": False}, "You lost the division by the square root of head_dim."),
 ]  # fmt: skip
 
 
@@ -121,16 +121,17 @@ def _elsewhere(inputs: Inputs) -> Slips:
     past, new = len(inputs["k_cache"]), len(inputs["q"])
     scores = _scores(inputs)
     later = np.arange(past + new) > past + np.arange(new)[:, None]
-    masked = "Scores of later keys are hidden. They are asked for before any mask."
+    masked = "You hide the scores of later keys. Return them before any mask."
     return [
-        (_scores(inputs, q_at="start", k_at="start"), f"Queries and new keys are rotated {FROM_0}"),
+        (_scores(inputs, q_at="start", k_at="start"), f"You rotate queries and new keys {FROM_0}"),
         (_scores(inputs, q_at="late", k_at="late"),
-         "The chunk stands one place too far: its first token follows position past − 1."),
+         "Your chunk is one position too far. Its first token follows position past − 1."),
         (_scores(inputs, q_at="short", k_at="short"),
-         "The chunk stands one place too near: position past − 1 is that of the last cached key."),
-        (_scores(inputs, sign=-1), "The chunk is rotated backwards, the cached keys forwards."),
+         "Your chunk is one position too near. The last cached key is at position past − 1."),
+        (_scores(inputs, sign=-1),
+         "You rotate the chunk backwards. The cached keys were rotated forwards."),
         (np.roll(scores, new, axis=1),
-         "The new keys stand before the cached ones. Columns follow the text: the cache first."),
+         "Your new keys come before the cached ones. Columns follow the text: the cache first."),
         *((np.where(later, hidden, scores), masked) for hidden in (0.0, -np.inf, -1e9, -1e30)),
     ]  # fmt: skip
 
@@ -141,7 +142,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def right(inputs: Inputs) -> Array:
-    """Queries and new keys rotated to where they stand in the text."""
+    """Queries and new keys rotated to their positions in the text."""
     return _scores(inputs)
 
 
@@ -159,15 +160,15 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Ask of each row that is rotated: where does this token stand in the text, and has it been "
-        "rotated already?",
-        "The cache holds as many tokens as it has rows, so the chunk's positions begin there. "
-        "Rotate its queries and its keys to these positions, and put the cached keys in front as "
-        "they are.",
+        "Ask for each row you rotate: where is this token in the text, and has it been rotated "
+        "already?",
+        "The cache holds as many tokens as it has rows, so the chunk's positions start there. "
+        "Rotate its queries and its keys to these positions, and put the cached keys in front, "
+        "unchanged.",
     ),
     common_errors=(
         "Testing with an empty cache only, where both faults are invisible.",
-        "Repairing the queries and leaving the cached keys to be rotated in every step again.",
+        "Repairing the queries, but still rotating the cached keys again in every step.",
     ),
     cases=cases,
     expected=expected,

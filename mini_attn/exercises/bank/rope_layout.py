@@ -11,7 +11,7 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-`weight` has the shape `(n_heads * head_dim, d_model)`: one row for each number of each head. It
+`weight` has the shape `(n_heads * head_dim, d_model)`: one row for each dimension of each head. It
 belongs to the interleaved layout. Return the same rows in the order that the half layout needs,
 head by head, as in the formula under [Converting weights](#converting-weights).
 """
@@ -50,7 +50,7 @@ def _order(rows: int, n_heads: int, by: str = "even rows first") -> Array:
     pairs, halves = number.reshape(n_heads, -1, 2), number.reshape(n_heads, 2, -1)
     orders = {
         "even rows first": pairs.swapaxes(1, 2), "odd rows first": pairs[..., ::-1].swapaxes(1, 2),
-        "back": halves.swapaxes(1, 2), "halves": halves[:, ::-1], "neighbours": pairs[..., ::-1],
+        "back": halves.swapaxes(1, 2), "halves": halves[:, ::-1], "neighbors": pairs[..., ::-1],
         "upside down": number.reshape(n_heads, -1)[:, ::-1],
         "odd rows back": np.concatenate([pairs[..., 0], pairs[:, ::-1, 1]], axis=1),
     }  # fmt: skip
@@ -69,20 +69,20 @@ def _moved(inputs: Inputs, *, by: str = "even rows first", heads: str = "each") 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"heads": "together"},
-     "The rows are sorted over all heads together. Each head keeps its own rows: number 0 of "
-     "head 1 must not become a row of head 0."),
+     "You sort the rows over all heads together. Each head keeps its own rows: dimension 0 of "
+     "head 1 mustn't become a row of head 0."),
     ({"heads": "dealt out"},
-     "Every n_heads-th row is taken for a row of one head. The rows of a head stand together."),
+     "You treat every n_heads-th row as a row of one head. The rows of a head are contiguous."),
     ({"by": "back"},
-     "That is the way back, from half to interleaved: row i of the first half should be the "
+     "You convert the other way, from half to interleaved. Row i of the first half should be the "
      "old row 2i."),
-    ({"by": "halves"}, "The halves of each head are exchanged; no pair was taken apart."),
-    ({"by": "neighbours"}, "Neighbours are exchanged. They have to move apart, by half a head."),
+    ({"by": "halves"}, "You swap the halves of each head, so no pair was taken apart."),
+    ({"by": "neighbors"}, "You swap neighbors. They have to move apart, by half a head."),
     ({"by": "odd rows first"},
-     "Odd rows come first: the first number of a pair belongs to the first half."),
+     "You put odd rows first. The first of each pair belongs in the first half."),
     ({"by": "odd rows back"},
-     "The odd rows stand in reverse. Both halves keep the order of the pairs."),
-    ({"by": "upside down"}, "The rows are turned upside down."),
+     "Your odd rows are in reverse order. Both halves keep the order of the pairs."),
+    ({"by": "upside down"}, "You turn the rows upside down."),
 ]  # fmt: skip
 
 
@@ -96,20 +96,20 @@ def slips(inputs: Inputs) -> Slips:
     whole = len(rows) // 4 * 4
     fours[:whole] = fours[:whole].reshape(-1, 2, 2).swapaxes(1, 2).ravel()
     return [
-        (weight, "No row has moved."),
+        (weight, "You return the weight. No row has moved."),
         *with_pairs(partial(_moved, inputs), MISTAKES),
-        (weight[::-1], "The rows are turned upside down."),
+        (weight[::-1], "You turn the rows upside down."),
         (weight[:, np.argsort(columns % 2, kind="stable")],
-         "The columns were sorted. A number of the head is a row: weights are stored (out, in)."),
+         "You sort the columns. A dimension of the head is a row: weights are stored (out, in)."),
         (weight[np.where(rows < head_dim, order, rows)],
-         "Only head 0 is reordered. Every head is, in the same way."),
+         "You reorder only head 0. Every head needs it, in the same way."),
         (weight[fours],
-         "That is right for heads of 4 alone. Whatever its size, a head has all its even rows "
-         "first, then all odd ones."),
+         "That's only right for heads of dimension 4. Whatever its size, a head has all its even "
+         "rows first, then all odd ones."),
         (weight[np.where(first, order, rows)],
-         "The first halves are right, the second ones are as they were. The odd rows go there."),
+         "Your first halves are right, but you didn't change the second ones. Odd rows go there."),
         (weight[order] * np.where(first, 1.0, -1.0)[:, None],
-         "The second halves have changed their sign. Rows only move: their signs stay."),
+         "You changed the sign of the second halves. Rows only move; their signs stay."),
     ]  # fmt: skip
 
 
@@ -123,8 +123,8 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first row that is another one than it should be."""
     n_heads, rows = inputs["n_heads"], len(inputs["weight"])
     i = int((outputs["weight"] != right(inputs)).any(axis=1).argmax())
-    heads = f"{n_heads} {'head' if n_heads == 1 else 'heads'} of {rows // n_heads}"
-    return f"With {heads}, row {i} should be the old row {_order(rows, n_heads)[i]}."
+    heads = f"{n_heads} {'head' if n_heads == 1 else 'heads'} of dimension {rows // n_heads}"
+    return f"With {heads}, your row {i} should be the old row {_order(rows, n_heads)[i]}."
 
 
 EXERCISE = Exercise(
@@ -146,14 +146,14 @@ EXERCISE = Exercise(
     letters="$d$ is `head_dim`.",
     starter=STARTER,
     hints=(
-        "Each row of the weight makes one number of one head. Which two rows make a pair before, "
-        "and where must these two stand afterwards?",
-        "Cut the rows into (n_heads, pairs, 2, d_model). The axis of length 2 says which of a "
-        "pair it is; in the half layout that axis comes before the axis of pairs.",
+        "Each row of the weight makes one dimension of one head. Which two rows make a pair "
+        "before, and where do these two have to be afterwards?",
+        "Reshape the rows to (n_heads, pairs, 2, d_model). The axis of length 2 says which of a "
+        "pair it is. In the half layout, that axis comes before the axis of pairs.",
     ),
     common_errors=(
         "Sorting over all heads at once. With one head it looks right.",
-        "Converting in the other direction: with heads of four numbers the two are the same.",
+        "Converting in the other direction: with heads of dimension 4, the two are the same.",
         "Using the number of query heads for the key projection of a model that shares keys.",
     ),
     cases=cases,

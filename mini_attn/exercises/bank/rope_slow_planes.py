@@ -1,4 +1,4 @@
-"""Pencil: which planes never come full circle in the trained context."""
+"""Pencil: which planes never complete a rotation in the training context."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _text(n: Numbers) -> str:
     who = "the first LLaMA models have" if n == Numbers() else "a model has"
     they = "they were" if n == Numbers() else "it was"
     return f"""
-With pencil and paper: {who} heads of {n.head_dim} numbers, all of which rotate, with `theta` =
+With pencil and paper: {who} heads of dimension {n.head_dim}, all of which rotates, with `theta` =
 {n.theta:,.0f}, and {they} trained on {n.context:,} positions. How many of the planes never complete
 a full rotation within {n.context:,} positions?
 """
@@ -62,21 +62,24 @@ a full rotation within {n.context:,} positions?
 
 def _mistakes(n: Numbers) -> dict[float, str]:
     every, right = np.arange(n.head_dim), n.right
-    too_many = f"That counts {n.head_dim} planes. Two numbers make a plane: there are {n.pairs}."
+    too_many = (
+        f"You counted {n.head_dim} planes. Two dimensions make a plane, so there are {n.pairs}."
+    )
     return {
-        n.pairs - right: "Those are the planes that do come full circle, not the others.",
-        n.slow(1): "That compares with one radian. A full rotation is 2π radians.",
-        n.slow(math.pi): "That is half a rotation: a full one is 2π radians.",
+        n.pairs - right: "Those are the planes that do complete a rotation. Count the others.",
+        n.slow(1): "You compared with one radian. A full rotation is 2π radians.",
+        n.slow(math.pi): "You compared with half a rotation. A full one is 2π radians.",
         n.slow(2 * math.pi, every): too_many,
         n.slow(2 * math.pi, 2 * every): too_many,
-        2 * (n.pairs - right): "Those are the numbers of the planes that do come full circle.",
-        2 * right: "Those are numbers of a head. Two numbers make a plane: there are "
+        2
+        * (n.pairs - right): "Those are the dimensions of the planes that do complete a rotation.",
+        2 * right: "Those are dimensions of a head. Two of them make a plane: there are "
         f"{n.pairs} planes.",
-        0: "That would mean that every plane comes full circle. Check the speeds: plane i rotates "
+        0: "Then every plane would complete a rotation. Check the frequencies: plane i rotates "
         f"by theta to the power -2i / {n.head_dim}, not -i / {n.head_dim}.",
-        right + 1: "One too many: the plane at the edge just comes full circle. Planes count from "
-        "0.",
-        right - 1: "One too few: planes are counted from 0, so the last one has number "
+        right + 1: "One too many: the plane at the edge just completes its rotation. Count planes "
+        "from 0.",
+        right - 1: "One too few: planes are numbered from 0, so the last one is number "
         f"{n.pairs - 1}.",
         n.pairs: "Those are all planes. The fast ones rotate many times within the context.",
         n.slow(360): "The angle is in radians, and a full rotation is 2π of them, not 360.",
@@ -91,16 +94,14 @@ def _number(n: Numbers) -> NumberQuestion:
         mistakes=foreseen(_mistakes(n)),
         otherwise=(
             Remark(
-                f"That is where the planes stop coming full circle: plane {n.last_turning} still "
-                f"does, the next does not. Now count from there to plane {n.pairs - 1}.",
+                f"That's where planes stop completing a rotation: plane {n.last_turning} still "
+                f"does, the next doesn't. Now count from there to plane {n.pairs - 1}.",
                 low=above(n.last_turning),
                 high=below(n.last_turning + 1),
             ),
+            Remark("That's a share. The question is how many planes.", low=above(0), high=below(1)),
             Remark(
-                "That is a share. The question is how many planes.", low=above(0), high=below(1)
-            ),
-            Remark(
-                "A plane comes full circle or it does not: the answer is a whole number.",
+                "A plane completes a rotation or it doesn't, so the answer is an integer.",
                 fractional=True,
             ),
             Remark(some, high=0),
@@ -119,7 +120,7 @@ def made(**numbers: Any) -> Exercise:
     return Exercise(
         id="rope_slow_planes",
         page="rope",
-        title="Planes that never come round",
+        title="Planes that never complete a rotation",
         kind="pencil",
         groups={"by hand": 2},
         minutes=8,

@@ -1,4 +1,4 @@
-"""Bring cached keys, which are rotated already, from one set of speeds to another."""
+"""Bring cached keys, which are rotated already, from one set of frequencies to another."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
-A text has outgrown its model, and from now on another rule holds. The keys in the cache were
-rotated to their positions with the old speeds, and no unrotated copy was kept. Bring them to
-the new speeds. `k` has the shape `(kv_len, head_dim)`, one cached key a row (some cases are the
-trained decoder's), `positions` the shape `(kv_len,)`, and `old` and `new` hold radians per token
-for each plane, `(head_dim / 2,)`. The layout is `half`. Return the keys as if they had been rotated
-with the new speeds from the start. The first tokens of a text may have left the cache.
+A text has outgrown its model, and from now on we use another scaling method. The keys in the cache
+were rotated to their positions with the old frequencies, and we have no unrotated copy. Bring them
+to the new frequencies. `k` has the shape `(kv_len, head_dim)`, one cached key per row (some cases
+are the trained decoder's), `positions` has the shape `(kv_len,)`, and `old` and `new` hold radians
+per token for each plane, `(head_dim / 2,)`. The layout is `half`. Return the keys as if they had
+been rotated with the new frequencies from the start. The first tokens of a text may have left the
+cache.
 """
 STARTER = '''
 def rotate_cache(k, positions, old, new):
-    """Cached keys at other speeds: (kv_len, head_dim)."""
+    """Cached keys at other frequencies: (kv_len, head_dim)."""
     raise NotImplementedError
 '''
 Array = np.ndarray
@@ -98,7 +99,7 @@ def _moved(
     }[places]  # fmt: skip
     angles = at[:, None] * rate
     cos, sin = np.cos(angles), np.sin(angles)
-    a, b = (k[:, 0::2], k[:, 1::2]) if layout == "neighbours" else np.hsplit(k, 2)
+    a, b = (k[:, 0::2], k[:, 1::2]) if layout == "neighbors" else np.hsplit(k, 2)
     first = a * cos - b * sin
     turned = {
         "turn": (first, a * sin + b * cos),
@@ -117,57 +118,55 @@ def slips(inputs: Inputs) -> Slips:
     a, b = np.hsplit(k, 2)
     repeated = k * np.cos(angles) + np.concatenate([-b, a], axis=1) * np.sin(angles)
     return [
-        (k, "These are the keys as they came."),
+        (k, "You return the keys unchanged."),
         *with_pairs(partial(_moved, inputs), MISTAKES),
-        (k * np.tile(new / old, 2), "The numbers were multiplied. A slower plane rotates less; its "
-         "keys are as long as before."),
-        (repeated, "The two numbers of a plane are rotated by different angles: the angles are "
-         "laid out for neighbours. In the layout `half` the numbers i and i + d/2 make a plane."),
+        (k * np.tile(new / old, 2), "You multiplied the keys. A slower plane rotates less, but "
+         "its keys don't change their length."),
+        (repeated, "You rotate the two values of a plane by different angles: your angles are laid "
+         "out for neighbors. In the layout `half`, i and i + d/2 make a plane."),
     ]  # fmt: skip
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"speeds": "new"},
-     "The new angle was put on top of the old one: cached keys are rotated already."),
-    ({"speeds": "−old"}, "The keys have been rotated back, and not forward again."),
+     "You put the new angle on top of the old one. Cached keys are rotated already."),
+    ({"speeds": "−old"}, "You rotated the keys back, but not forward again."),
     ({"speeds": "old − new"},
-     "The keys have moved the wrong way: they have to end at the new angle, so they are rotated by "
+     "You rotated the keys the wrong way. They have to end at the new angle, so rotate them by "
      "the new minus the old."),
     ({"speeds": "−new"},
-     "The keys have been rotated back by the new angle. They carry the old one: take that off, and "
-     "put the new one on."),
+     "You rotated the keys back by the new angle. They carry the old one: take that off, and put "
+     "the new one on."),
     ({"places": "rows"},
-     "The rows were counted from 0. A key's angle belongs to its position in the text, and the "
-     "first tokens have left the cache."),
-    ({"speeds": "new / old"}, "Angles add up, they do not divide: rotate by a difference."),
+     "You counted rows from 0. A key's angle follows its position in the text, and the first "
+     "tokens have left the cache."),
+    ({"speeds": "new / old"}, "You divided frequencies. Angles add up, so rotate by a difference."),
     ({"speeds": "new + old"},
-     "The old angle was added once more. It has to be taken off: rotate by a difference."),
-    ({"layout": "neighbours"},
-     "Neighbours were rotated together. In the layout `half` the numbers i and i + d/2 make a "
-     "plane."),
-    ({"layout": "woven"}, "The numbers of a key stand in the order of another layout."),
+     "You added the old angle once more. Take it off: rotate by a difference."),
+    ({"layout": "neighbors"},
+     "You rotate neighbors together. In the layout `half`, i and i + d/2 make a plane."),
+    ({"layout": "woven"}, "You return the values of a key in the order of another layout."),
     ({"places": "left"},
-     "The positions were counted from the first key that is left. Take them as they are: the keys "
-     "were rotated by them."),
+     "You counted positions from the first key that's left. Use them as given: the keys were "
+     "rotated by them."),
     ({"places": "one"},
-     "Every key is rotated as if it stood at position 1. Speeds are angles per token: multiply "
-     "them by the positions."),
-    ({"places": "last"}, "All keys are rotated as if they stood at the last position."),
+     "You rotate every key as if it were at position 1. Frequencies are angles per token, so "
+     "multiply them by the positions."),
+    ({"places": "last"}, "You rotate all keys as if they were at the last position."),
     ({"form": "new"},
-     "The second half is computed from the first after that was overwritten. Both need the old "
-     "numbers."),
+     "You compute the second half from the first after it was overwritten. Both need the old "
+     "values."),
     ({"form": "plus"},
-     "The two sines have the same sign here. In a rotation one is subtracted: a cos − b sin, "
-     "a sin + b cos."),
+     "Your two sines have the same sign. A rotation subtracts one: a cos − b sin, a sin + b cos."),
 ]  # fmt: skip
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Say whether lengths or angles are wrong."""
     if not close(np.square(outputs["k"]).sum(1), np.square(inputs["k"]).sum(1)):
-        return "The lengths of the keys have changed. Rotating leaves them as they are."
+        return "The lengths of your keys have changed. Rotating doesn't change them."
     return (
-        "The lengths are right and the angles are not. By which angle is each plane of a key "
+        "Your lengths are right, but the angles aren't. By which angle is each plane of a key "
         "rotated now, and by which should it be?"
     )
 
@@ -175,7 +174,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
 EXERCISE = Exercise(
     id="rotate_cache",
     page="rope-scaling",
-    title="Move a cache to another rule",
+    title="Move a cache to another method",
     kind="write",
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
@@ -186,13 +185,13 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Two rotations one after the other are one rotation by the sum of the angles. What is "
-        "missing from the old angle to the new one?",
+        "Two rotations in a row are one rotation by the sum of the angles. What's missing from "
+        "the old angle to the new one?",
         "Rotate plane i of the key at position p by p * (new[i] − old[i]): one table of cosines "
         "and sines, and the two halves of the key.",
     ),
     common_errors=(
-        "Rotating by the new angle: the old one is in the keys already.",
+        "Rotating by the new angle, although the old one is in the keys already.",
         "Counting positions from 0 where the cache has lost its first tokens.",
     ),
     cases=cases,

@@ -18,15 +18,15 @@ EXERCISE = Exercise(
 Rotary embeddings rotate queries and keys. A colleague wants to rotate the values too, each by its
 own position, "so that the output knows positions as well".
 
-Explain what becomes of the output when the whole text moves ten positions further, and whether it
-still depends on distances alone. Then find a change to the layer that makes it so again, and judge
-whether the projection behind it could do the same by itself.
+Explain what happens to the output when the whole text moves ten positions further, and whether it
+still depends only on distances. Then find a change to the layer that makes this true again, and
+judge whether the output projection could do the same by itself.
 """,
     rubric={
-        "Says why scores depend on distances alone.": 1,
-        "Says what a move of the text does to the weights and to the output, with the reason.": 2,
+        "Says why scores depend only on distances.": 1,
+        "Says what moving the text does to the weights and to the output, with the reason.": 2,
         (
-            "Finds a change after which the output depends on distances alone, and shows that "
+            "Finds a change after which the output depends only on distances, and shows that "
             "it does."
         ): 2,
         "Judges what the projection can do, with the reason.": 1,
@@ -37,12 +37,12 @@ whether the projection behind it could do the same by itself.
             "by ten."
         ),
         (
-            "What stands between query and key that makes their rotations leave a difference? "
-            "The output could have the same."
+            "In a score, the query's rotation is on the other side of the key's, so a difference "
+            "is left. What could play that part in the output?"
         ),
     ),
     common_errors=(
         "Saying that the weights change as well.",
-        "Saying that a learned matrix will find the rotation back.",
+        "Saying that a learned matrix will undo the rotation.",
     ),
 )

@@ -1,4 +1,4 @@
-"""How long a text may be under a rule before a plane meets an angle that training has not shown."""
+"""How long a text can be under a method before a plane meets an angle new to it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.numpy.positions.rope import rope_frequencies
 
 TEXT = """
-A rule for longer contexts gives each plane another speed. How long may a text be before some plane
-meets an angle that training has not shown? `speeds`, of shape `(pairs,)`, are radians per token in
-training, on texts of `trained` tokens, and each row of `slowed`, of shape `(rules, pairs)`, has the
-speeds under one rule. Count as if a text of n tokens had distances up to n, also in training. At
-least one plane did not come round in training. Return the lengths in tokens, `(rules,)`, not
-rounded.
+A method for longer contexts gives each plane another frequency. How long can a text be before some
+plane meets an angle that training hasn't shown? `speeds`, of shape `(pairs,)`, are radians per
+token in training, on texts of `trained` tokens, and each row of `slowed`, of shape
+`(rules, pairs)`, has the frequencies under one method. Count as if a text of n tokens had distances
+up to n, also in training. At least one plane didn't complete a rotation in training. Return the
+lengths in tokens, `(rules,)`, not rounded.
 """
 STARTER = '''
 def rule_reach(speeds, slowed, trained):
-    """The longest text under each rule (rules,) in which no plane meets a new angle."""
+    """The longest text under each method without a new angle: (rules,)."""
     raise NotImplementedError
 '''
 _close = partial(close, relative=True)
@@ -97,27 +97,28 @@ def _reach(
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"counted": "all"},
-     "Planes that came round in training are counted too. Which angles can still be new to them?"),
+     "You count planes that completed a rotation, too. Which angles can still be new to them?"),
     ({"counted": "fast"},
-     "The planes that came round are looked at. The others have angles that were never shown."),
+     "You look at the planes that completed a rotation. The others have angles never shown."),
     ({"counted": "under the rule"},
-     "Whether a plane came round in training depends on its speed there, not under the rule."),
+     "Whether a plane completed a rotation in training depends on its frequency there."),
     ({"counted": "slowest"},
-     "Only the slowest plane is looked at. A rule may slow another one by less."),
+     "You only look at the slowest plane. A method can slow another one by less."),
     ({"counted": "first"},
-     "Only the fastest plane that did not come round is looked at. A rule may slow another one by "
-     "less."),
-    ({"turn": 1.0}, "A plane has come round after 2π radians, not after one."),
-    ({"turn": math.pi}, "That is half a rotation: a plane has come round after 2π radians."),
+     "You only look at the fastest plane without a full rotation. A method can slow another one "
+     "by less."),
+    ({"turn": 1.0}, "A full rotation is 2π radians, not one."),
+    ({"turn": math.pi}, "You used half a rotation. A full one is 2π radians."),
     ({"turn": 1 / math.tau},
-     "A plane has come round once its speed times the trained length is 2π: check on which side "
-     "the 2π belongs."),
+     "A plane has completed a rotation once its frequency times the training context is 2π. "
+     "Check on which side the 2π belongs."),
     ({"of": "largest"},
-     "That is when the last plane meets a new angle. The first plane that does sets the limit."),
-    ({"of": "mean"}, "That is a mean over the planes. The first that meets a new angle decides."),
+     "That's when the last plane meets a new angle. The first plane that does sets the limit."),
+    ({"of": "mean"},
+     "You took the mean over the planes. The first that meets a new angle decides."),
     ({"ratio": -1},
-     "Old and new speeds are exchanged: a slower plane takes longer to the same angle."),
-    ({"unit": "ratio"}, "That is how many times longer a text may be. Its length is asked for."),
+     "You swapped old and new frequencies. A slower plane takes longer to the same angle."),
+    ({"unit": "ratio"}, "That's how many times longer a text can be. Return its length."),
 ]  # fmt: skip
 
 
@@ -129,19 +130,19 @@ def slips(inputs: Inputs) -> Slips:
     return [
         *with_pairs(partial(_reach, inputs), MISTAKES),
         (np.full(len(slowed), float(trained)),
-         "That is the trained length. Under a rule a plane takes longer to the same angle."),
-        (np.maximum(_reach(inputs), trained), "The lengths are never below the trained one. A rule "
-         "may also make a plane faster."),
-        (np.floor(first), "The lengths are rounded down. They should not be."),
+         "That's the training context. A slowed plane takes longer to the same angle."),
+        (np.maximum(_reach(inputs), trained), "Your lengths are never below the training context. "
+         "A method can also make a plane faster."),
+        (np.floor(first), "You round the lengths down. Don't."),
         (np.where(slow, waves, np.inf).min(axis=1),
-         "That is when a slow plane comes round under the rule. It meets a new angle earlier, as "
-         "training has shown a part of its circle only."),
-        (np.floor(_reach(inputs) + 1e-9), "The lengths are rounded down. They should not be."),
+         "That's when a slowed plane completes a rotation. It meets a new angle earlier, because "
+         "training has only shown a part of its circle."),
+        (np.floor(_reach(inputs) + 1e-9), "You round the lengths down. Don't."),
         (waves.max(axis=1),
-         "That is the longest wavelength. A plane that never came round in training has shown a "
-         "part of its circle only."),
-        (waves.min(axis=1), "That is the shortest wavelength: its plane has shown all its angles."),
-        (np.full(len(slowed), _reach(inputs)[0]), "All rules get the length of the first."),
+         "That's the longest wavelength. A plane that never completed a rotation in training has "
+         "only shown a part of its circle."),
+        (waves.min(axis=1), "That's the shortest wavelength. Its plane has shown all its angles."),
+        (np.full(len(slowed), _reach(inputs)[0]), "You give all methods the length of the first."),
     ]  # fmt: skip
 
 
@@ -160,10 +161,10 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
         fresh = int((inputs["slowed"][n][slow] * found > speeds[slow] * trained * (1 + 1e-9)).sum())
         if fresh:
             planes = "one plane" if fresh == 1 else f"{fresh} planes"
-            return f"Under rule {n}, a text of {found:,.6g} tokens brings {planes} to new angles."
+            return f"Under method {n}, a text of {found:,.6g} tokens brings {planes} to new angles."
         return (
-            f"Under rule {n}, a text of {found:,.6g} tokens brings no plane to a new angle: the "
-            "text may be longer."
+            f"Under method {n}, a text of {found:,.6g} tokens brings no plane to a new angle. The "
+            "text can be longer."
         )
     return "Some length is wrong."
 
@@ -171,7 +172,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
 EXERCISE = Exercise(
     id="rule_reach",
     page="rope-scaling",
-    title="How far does a rule reach?",
+    title="How far does a method reach?",
     kind="write",
     groups={"random": 1, "property": 1, "edges": 1},
     minutes=10,
@@ -184,13 +185,12 @@ EXERCISE = Exercise(
     hints=(
         "Which planes can meet a new angle at all? For one of them: what is the largest angle that "
         "training has shown?",
-        "A plane with speed · trained < 2π has shown the angles up to speed · trained. Under the "
-        "rule it gets there after speed · trained / slowed tokens. The first plane to get there "
-        "decides.",
+        "A plane with speed · trained < 2π has shown the angles up to speed · trained. Slowed, it "
+        "gets there after speed · trained / slowed tokens. The first plane to get there decides.",
     ),
     common_errors=(
-        "Counting the planes that came round: they have no new angles.",
-        "Looking at the slowest plane alone.",
+        "Counting the planes that completed a rotation: they have no new angles.",
+        "Looking only at the slowest plane.",
     ),
     cases=cases,
     expected=expected,

@@ -1,4 +1,4 @@
-"""Invert the formula of the wavelengths: which base keeps enough planes from coming round."""
+"""Invert the formula of the wavelengths: which base keeps enough planes slow."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 You design a model for long texts. At least a fraction `share` of each head's planes, more than 0
-and at most 1, must not come round within the context: their wavelengths must be `context` tokens or
-more. Return the smallest base that does it, for each number of tokens in the array `context`,
-`(n,)`, to at least six digits; a search will do as well as a formula. A base is at least 1; where
-no base is large enough, return 0 instead. A head rotates `rotary_dim` numbers.
+and at most 1, mustn't complete a rotation within the context: their wavelengths must be `context`
+tokens or more. Return the smallest base that does it, for each number of tokens in the array
+`context`, `(n,)`, to at least six digits. You can search for it or use a formula. A base is at
+least 1; where no base is large enough, return 0 instead. A head rotates `rotary_dim` dimensions.
 """
 STARTER = '''
 def safe_base(rotary_dim, share, context):
-    """The smallest base for each context (n,) with enough planes that never come round."""
+    """The smallest base for each context (n,) with enough slow planes."""
     raise NotImplementedError
 '''
 _close = partial(close, relative=True)
@@ -86,37 +86,35 @@ def _base(
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"counted": "down"},
-     "The number of planes is rounded down, so there are fewer than the share. At least so many "
-     "are wanted: round up."),
+     "You round the number of planes down, so there are fewer than the share. Round up."),
     ({"counted": "down, or one"},
-     "The number of planes is rounded down, so there are fewer than the share. At least so many "
-     "are wanted: round up."),
+     "You round the number of planes down, so there are fewer than the share. Round up."),
     ({"counted": "nearest"},
-     "The number of planes is rounded to the nearest. At least the share is wanted: round up."),
+     "You round the number of planes to the nearest. We want at least the share, so round up."),
     ({"counted": "share"},
-     "Planes come whole: a part of one does not help, so round their number up."),
+     "You count parts of a plane. Only whole planes help, so round their number up."),
     ({"plane": -1},
-     "One plane too many is kept from coming round. Planes are numbered 0 to rotary_dim/2 − 1: "
-     "which number has the fastest of the slow ones?"),
+     "You keep one plane too many slow. Planes are numbered 0 to rotary_dim/2 − 1: which number "
+     "has the fastest of the slow ones?"),
     ({"plane": 1},
-     "One plane too few is kept from coming round. Planes are numbered 0 to rotary_dim/2 − 1: "
-     "which number has the fastest of the slow ones?"),
-    ({"turn": 1.0}, "A plane comes round after 2π radians, not after one."),
-    ({"turn": math.pi}, "That is half a rotation: a whole one is 2π radians."),
-    ({"turn": 360.0}, "Angles are in radians: a whole rotation is 2π of them."),
+     "You keep one plane too few slow. Planes are numbered 0 to rotary_dim/2 − 1: which number "
+     "has the fastest of the slow ones?"),
+    ({"turn": 1.0}, "A full rotation is 2π radians, not one."),
+    ({"turn": math.pi}, "You used half a rotation. A full one is 2π radians."),
+    ({"turn": 360.0}, "Angles are in radians. A full rotation is 2π of them, not 360."),
     ({"power": 0.5},
-     "The exponent of plane i is 2i / rotary_dim, as there are two numbers in a plane. Here it is "
+     "The exponent of plane i is 2i / rotary_dim, because a plane has two dimensions. You used "
      "twice that."),
     ({"power": 2.0},
-     "The exponent of plane i is 2i / rotary_dim, as there are two numbers in a plane. Here it is "
+     "The exponent of plane i is 2i / rotary_dim, because a plane has two dimensions. You used "
      "half of that."),
     ({"order": "fastest"},
-     "The planes are counted from the fast end. A larger base slows the other end most."),
+     "You count planes from the fast end. A larger base slows the other end most."),
     ({"order": "fastest, no further"},
-     "The planes are counted from the fast end. A larger base slows the other end most."),
+     "You count planes from the fast end. A larger base slows the other end most."),
     ({"counted": "one"},
-     "Only the slowest plane is kept from coming round. The share asks for more of them."),
-    ({"counted": "numbers"}, "The share is one of planes, not of the head's numbers."),
+     "You keep only the slowest plane slow. The share asks for more of them."),
+    ({"counted": "numbers"}, "You take the share of the head's dimensions. Take it of the planes."),
 ]  # fmt: skip
 
 
@@ -126,17 +124,17 @@ def slips(inputs: Inputs) -> Slips:
     return [
         *with_pairs(partial(_base, inputs), MISTAKES),
         (_base(inputs, bounds=False),
-         "A base is at least 1: a smaller one would make the later planes the fast ones."),
+         "You return a base below 1. That would make the later planes the fast ones."),
         (np.where(base, base, 1.0),
-         "Where even plane 0 would have to be slow no base is large enough: its speed is 1 radian "
-         "whatever the base is."),
-        (np.full_like(base, base[0]), "All contexts get the base of the first."),
+         "If even plane 0 has to be slow, no base is large enough: it rotates by 1 radian per "
+         "token, whatever the base."),
+        (np.full_like(base, base[0]), "You give all contexts the base of the first."),
         (np.where(planes < inputs["rotary_dim"] // 2, _base(inputs, turn=1.0) / math.tau, base),
-         "The result is divided by 2π. It is the context that is to be divided, before the power."),
+         "You divide the result by 2π. Divide the context by it, before the power."),
         (1 / np.where(base, base, np.inf),
-         "That is one over the base: speeds are negative powers of it."),
-        *((np.round(base, digits), "The idea is right, the answer is too coarse: six digits are "
-           "asked for.") for digits in (-2, -1)),
+         "That's one over the base. Frequencies are negative powers of it."),
+        *((np.round(base, digits), "Your idea is right, but the answer is too coarse. Give six "
+           "digits.") for digits in (-2, -1)),
     ]  # fmt: skip
 
 
@@ -154,26 +152,26 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
             continue
         if smallest == 0:
             return (
-                f"All {pairs} planes should be slow, within {context:g} tokens. Is there a base "
+                f"All {pairs} planes should be slow within {context:g} tokens. Is there a base "
                 "that slows plane 0?"
             )
         if math.isclose(base, smallest, rel_tol=1e-2):
-            return "Near, but not to six digits."
+            return "Close, but not to six digits."
         if base == 0:
             end = (
                 f"; for {context:,.0f} tokens base 1 does it."
                 if smallest == 1
                 else f" for {context:,.0f} tokens, but {smallest:.4g} is."
             )
-            return f"0 says that no base is large enough{end}"
+            return f"By 0, you say that no base is large enough{end}"
         if not base >= 1:
             return "A base is at least 1."
         waves = math.tau * float(base) ** (np.arange(pairs) / pairs)
         slow = int((waves >= context * (1 - 1e-9)).sum())
-        size = "too small" if base < smallest else "larger than it has to be"
+        size = "too small" if base < smallest else "larger than necessary"
         return (
-            f"For {context:,.0f} tokens a base of {base:,.6g} is {size}: it keeps {slow} of "
-            f"{pairs} planes from coming round, and {least} are wanted."
+            f"For {context:,.0f} tokens, your base of {base:,.6g} is {size}: it keeps {slow} of "
+            f"{pairs} planes slow, and we want {least}."
         )
     return "Some base is wrong."
 
@@ -192,15 +190,15 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "How many planes must be slow? They are the last ones, and the first of them is the "
-        "fastest. If that one does not come round, none of the others does.",
-        "The planes are numbered 0 to pairs − 1, so the plane that decides has the number pairs − "
-        "ceil(share · pairs). Put its wavelength, 2π · base ** (2i / rotary_dim), equal to the "
+        "How many planes must be slow? They're the last ones, and the first of them is the "
+        "fastest. If that one doesn't complete a rotation, none of the others does.",
+        "The planes are numbered 0 to pairs − 1, so the plane that decides is number pairs − "
+        "ceil(share · pairs). Set its wavelength, 2π · base ** (2i / rotary_dim), equal to the "
         "context and solve for the base. What if i is 0?",
     ),
     common_errors=(
         "Rounding the number of planes down.",
-        "Forgetting 2π: a wavelength is a whole rotation.",
+        "Forgetting 2π: a wavelength is a full rotation.",
         "A search that ends at a base of a million: some answers are far larger.",
     ),
     cases=cases,

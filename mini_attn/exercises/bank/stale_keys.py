@@ -14,8 +14,8 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 TEXT = """
 This is a decode step under dynamic NTK (factor 1, trained on 4 tokens, base 100, layout `half`).
 `q` is the unrotated query of the newest token, `(head_dim,)`; `k` holds the unrotated keys of all
-tokens, `(kv_len, head_dim)`, the newest included. It is right for texts up to four tokens. Find
-out what is wrong with longer ones, and repair it. Return the scaled scores `(kv_len,)`.
+tokens, `(kv_len, head_dim)`, the newest included. It's right for texts up to four tokens. Find
+out what's wrong with longer ones, and repair it. Return the scaled scores `(kv_len,)`.
 """
 STARTER = '''
 def rotate(x, position, seq_len):
@@ -100,25 +100,25 @@ def _slips_of_counting(inputs: Inputs) -> Slips:
     old = [_turn(row, j, _frequencies(size, j + 1)) for j, row in enumerate(inputs["k"])]
     return [
         (_scores(inputs, kv_len, now, places=range(1, kv_len + 1)),
-         "The keys are one place too far on: positions count from 0, so key j is at position j."),
+         "Your keys are one position too far. Positions count from 0, so key j is at position j."),
         (_scores(inputs, kv_len, now, at=1),
-         "The query is one place too far on: the newest of n tokens is at position n − 1."),
+         "Your query is one position too far. The newest of n tokens is at position n − 1."),
         (_scores(inputs, kv_len, now, at=1 - kv_len),
-         "The query is not rotated: it stands at the newest position, not at 0."),
+         "You don't rotate the query. It's at the newest position, not at 0."),
         (_scores(inputs, kv_len, now, places=[0] * kv_len),
-         "The keys are not rotated: each should be, to its own position."),
+         "You don't rotate the keys. Rotate each to its own position."),
         (right(inputs) * (size / kv_len) ** 0.5,
-         "The scores are divided by the root of the number of keys. Take that of head_dim."),
+         "You divide the scores by the root of the number of keys. Use head_dim instead."),
         (_scores(inputs, kv_len, [kv_len + 1] * kv_len),
-         "The keys are rotated for one token more than the query. Both need the present length."),
+         "You rotate the keys for one more token than the query. Both need the current length."),
         (_scores(inputs | {"k": np.stack(old)}, kv_len, now),
-         "The keys are rotated twice, by the old rule and by the present one. k holds them "
-         "unrotated: rotate them once."),
+         "You rotate the keys twice, with the old base and with the current one. k holds them "
+         "unrotated, so rotate them once."),
         (_scores(inputs, kv_len + 1, [kv_len + 1] * kv_len),
-         "The base is that of one token more: the present length is the number of keys."),
+         "You use the base of one more token. The current length is the number of keys."),
         (_scores(inputs, before, [before] * kv_len),
-         "The base is that of one token less: the new token counts."),
-        (right(inputs)[::-1], "The scores are right and in the wrong order: key 0 comes first."),
+         "You use the base of one token less. The new token counts."),
+        (right(inputs)[::-1], "Your scores are right but in the wrong order. Key 0 comes first."),
     ]  # fmt: skip
 
 
@@ -127,41 +127,41 @@ def slips(inputs: Inputs) -> Slips:
     kv_len, root = len(inputs["k"]), len(inputs["q"]) ** 0.5
     now, old = [kv_len] * kv_len, [TRAINED] * kv_len
     come, before = [j + 1 for j in range(kv_len)], max(kv_len - 1, 1)
-    unlike = "Keys and query are rotated by different rules: "
+    unlike = "You rotate keys and query with different bases: "
     return [
         (_scores(inputs, kv_len, come),
-         "Each key is rotated with the base of the step in which it came, the query with the "
-         "present one. Two vectors that were rotated by different rules do not meet in their "
-         "distance. Which base do all keys need now?"),
+         "You rotate each key with the base of the step in which it came, and the query with the "
+         "current one. Their score then doesn't depend only on the distance. Which base do all "
+         "keys need now?"),
         (_scores(inputs, TRAINED, old),
-         "Nothing grows: beyond the trained length the base follows the number of tokens."),
+         "Your base doesn't grow. Beyond the training context, it follows the number of tokens."),
         (_scores(inputs, kv_len, old),
-         f"{unlike}the keys with the trained base, the query with the present one. Both need the "
+         f"{unlike}the keys with the training base, the query with the current one. Both need the "
          "same."),
         (_scores(inputs, TRAINED, now),
-         f"{unlike}the query with the trained base, the keys with the present one. Both need the "
+         f"{unlike}the query with the training base, the keys with the current one. Both need the "
          "same."),
         (_scores(inputs, TRAINED, come),
-         f"{unlike}each key with the base of the step in which it came, the query with the trained "
-         "one. Which base do all need now?"),
+         f"{unlike}each key with the base of the step in which it came, the query with the "
+         "training base. Which base do all need now?"),
         (_scores(inputs, kv_len, [before] * (kv_len - 1) + [kv_len]),
          f"{unlike}the keys from the cache with the base of the step before, the new key and the "
-         "query with the present one."),
+         "query with the current one."),
         (_scores(inputs, before, now),
-         f"{unlike}the query with the base of the step before, the keys with the present one."),
+         f"{unlike}the query with the base of the step before, the keys with the current one."),
         (_scores(inputs, kv_len, [before] * kv_len),
-         f"{unlike}the keys with the base of one token fewer. Both need the present length, the "
+         f"{unlike}the keys with the base of one token fewer. Both need the current length, the "
          "newest token included."),
         (_scores(inputs, kv_len, [TRAINED] * min(TRAINED, kv_len) + now[TRAINED:]),
-         f"{unlike}the first keys keep the trained base. Once the text outgrows it, the base "
+         f"{unlike}the first keys keep the training base. Once the text outgrows it, the base "
          "changes for all keys, the oldest too."),
-        (right(inputs) * root, "The scores are not divided by the root of head_dim."),
+        (right(inputs) * root, "You don't divide the scores by the root of head_dim."),
         (np.array([_scores(inputs, j + 1, [j + 1] * kv_len)[j] for j in range(kv_len)]),
-         "The query is rotated by each key's old rule. Then the pairs agree, but a distance means "
-         "something else for every key. One rule has to hold for all: that of the present length."),
+         "You rotate the query with each key's old base. Then the pairs agree, but a distance "
+         "means something else for every key. All need one base, that of the current length."),
         (inputs["k"] @ inputs["q"] / root,
-         "The scores do not depend on positions: nothing is rotated, or the query and all keys by "
-         "the same angle. Each key has a position of its own."),
+         "Your scores don't depend on positions: nothing is rotated, or the query and all keys by "
+         "the same angle. Each key has its own position."),
         *_slips_of_counting(inputs),
     ]  # fmt: skip
 
@@ -170,7 +170,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Say which keys are wrong."""
     wrong = list(map(str, wrong_along(outputs["scores"], right(inputs))))
     which = "key" if len(wrong) == 1 else "keys"
-    return f"Of {len(inputs['k'])} keys, the scores are wrong for {which} {', '.join(wrong)}."
+    return f"Of {len(inputs['k'])} keys, your scores are wrong for {which} {', '.join(wrong)}."
 
 
 EXERCISE = Exercise(
@@ -188,14 +188,14 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Print the base with which each key is rotated, and the one of the query.",
-        "The length that decides is the present one, the same for the query and for every key. "
-        "Keep the keys unrotated, and rotate all of them anew in each step.",
+        "Print the base that rotates each key, and the one that rotates the query.",
+        "The current length decides, the same for the query and for every key. Keep the keys "
+        "unrotated, and rotate all of them again in each step.",
     ),
     common_errors=(
-        "Testing with texts up to the trained length only: there the base never changes.",
-        "Rotating the old keys with the trained base: better for short texts, and still another "
-        "base than the query's.",
+        "Testing only with texts up to the training context, where the base never changes.",
+        "Rotating the old keys with the training base: better for short texts, but still not the "
+        "query's base.",
     ),
     cases=cases,
     expected=expected,

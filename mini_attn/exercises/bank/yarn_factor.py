@@ -16,7 +16,7 @@ CHOICES = {"factor": (6, 8, 10, 12, 16, 20, 24, 32, 40, 64), "score": (2, 3, 5, 
 
 
 class Numbers(NamedTuple):
-    """How far the context is stretched, and the score without the factor."""
+    """How far the context is extended, and the score without the factor."""
 
     factor: int = 16
     score: int = 2
@@ -35,40 +35,42 @@ class Numbers(NamedTuple):
 def _text(n: Numbers) -> str:
     return f"""
 With pencil and paper: a query and a key have the score {n.score} under YaRN's frequencies, computed
-without its factor. The context is stretched {n.factor} times. What is their score with the factor?
+without its factor. The context is extended {n.factor} times. What's their score with the factor?
 Give at least three digits.
 """
 
 
 def _mistakes(n: Numbers) -> dict[float, str]:
     factor, score, each = n.factor, float(n.score), n.each
-    natural = "The logarithm is the natural one."
+    natural = "Use the natural logarithm."
     return {
-        score * each: "The factor stands on the query and on the key, so the score gets it twice.",
-        each**2: f"That is the factor of the scores. The score was {n.score}.",
-        each: f"That is the factor of a query or of a key. What happens to a score of {n.score}?",
-        score * 2 * each: "Factors of a product multiply: the square, not the double.",
+        score * each: "Both the query and the key get the factor, so the score gets it twice.",
+        each**2: f"That's the factor on the scores. The score was {n.score}.",
+        each: f"That's the factor on a query or a key. What happens to a score of {n.score}?",
+        score
+        * 2
+        * each: "You doubled the factor. In a product, two factors multiply, so square it.",
         score * (0.1 * math.log10(factor) + 1) ** 2: natural,
         score * (0.1 * math.log2(factor) + 1) ** 2: natural,
-        score: "The rule changes more than the frequencies: queries and keys get a factor.",
-        score / each**2: "The scores grow, they do not shrink: a longer text needs sharper rows.",
+        score: "YaRN changes more than the frequencies: queries and keys get a factor.",
+        score / each**2: "You divided. The scores grow: a longer text needs sharper rows.",
         score / each: "Queries and keys are multiplied by the factor, not divided by it. A score "
         "is a product of the two, so it gets the factor twice.",
         score * math.sqrt(each): (
-            "That multiplies by the root of the factor. Query and key have the factor each, so the "
+            "You multiplied by the root of the factor. Query and key each have the factor, so the "
             "score gets its square."
         ),
-        score * factor: f"{factor} is how far the context is stretched. The factor of queries and "
+        score * factor: f"{factor} is how far the context is extended. The factor on queries and "
         f"keys is 0.1 · ln {factor} + 1.",
         score * (math.log(factor) + 1) ** 2: "The 0.1 is missing: the factor is 0.1 · ln "
         f"{factor} + 1.",
         score * (0.1 * math.log(factor)) ** 2: f"The factor is 0.1 · ln {factor} plus 1: the 1 is "
         "missing.",
         score * (0.1 * (math.log(factor) + 1)) ** 2: (
-            f"The 0.1 belongs to the logarithm alone: 0.1 · ln {factor}, and then 1 is added."
+            f"Multiply only the logarithm by 0.1, then add 1: 0.1 · ln {factor} + 1."
         ),
-        (score * each) ** 2: f"That is {_times(n.score)} too much: the factor is squared, but the "
-        f"{n.score} of the score counts once.",
+        (score * each) ** 2: f"That's {_times(n.score)} too much. Square the factor, but "
+        f"count the score, {n.score}, once.",
     }
 
 
@@ -86,8 +88,8 @@ def _number(n: Numbers) -> NumberQuestion:
         otherwise=(
             Remark(f"The score was {n.score} and gets a positive factor.", high=0),
             Remark(
-                "{value:.4g} is {leads_to:.4g} times the old score. First "
-                f"0.1 · ln {n.factor} + 1, then what it means for a product of a query and a key."
+                "{value:.4g} is {leads_to:.4g} times the old score. First compute "
+                f"0.1 · ln {n.factor} + 1, then what it does to a product of a query and a key."
             ),
         ),
     )
@@ -111,7 +113,7 @@ def made(**numbers: Any) -> Exercise:
         text=_text(n),
         number=_number(n),
         hints=(
-            "The factor is put on cosine and sine, and so on every rotated query and every "
+            "Cosine and sine are multiplied by the factor, and so is every rotated query and every "
             "rotated key.",
             f"ln {n.factor} = {math.log(n.factor):.4f}. The factor is {n.each:.4f}. A score "
             "is a product of a query and a key.",

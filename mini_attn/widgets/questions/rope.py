@@ -24,9 +24,9 @@ def _difference() -> Question:
     apart = step * (query - key)
     return Question(
         key="rope/difference",
-        text=f"One plane rotates by {step}° a position. Query and key are both ({size}, 0) before "
-        f"they are rotated; the query stands at position {query}, the key at position {key}. What "
-        "is their dot product after rotating?",
+        text=f"One plane rotates by {step}° per position. Query and key are both ({size}, 0) "
+        f"before they're rotated. The query is at position {query}, the key at position {key}. "
+        "What's their dot product after rotating?",
         answer=score,
         unit="units",
         kind="formula",
@@ -34,28 +34,28 @@ def _difference() -> Question:
         tolerance=0.005,
         explanation=f"The hands are {query} − {key} = {query - key} positions apart, and "
         f"{size} × {size} × cos({query - key} × {step}°) = {size**2} × cos {apart}° = {score}. "
-        "The positions themselves do not matter.",
+        "The positions themselves don't matter.",
         mistakes=(
-            Mistake(size**2, "That is the dot product before rotating: the hands no longer agree."),
+            Mistake(size**2, "That's the dot product before rotating. The hands no longer agree."),
             Mistake(
                 product(step * (query + key)),
-                "That adds the angles. Both rotate the same way, so it is the difference that is "
+                "You added the angles. Both hands rotate the same way, so only the difference is "
                 "left between them.",
             ),
             Mistake(
                 round(size**2 * math.sin(math.radians(apart)), 2),
-                f"That takes the sine of {apart}°. A dot product is the lengths times the cosine "
+                f"You took the sine of {apart}°. A dot product is the lengths times the cosine "
                 "of the angle between them.",
             ),
             Mistake(
                 score / size**2,
-                f"That is cos {apart}°. The hands have length {size}, both of them.",
+                f"That's cos {apart}°. Both hands have length {size}.",
             ),
-            Mistake(apart, f"That is the angle in degrees. The dot product has cos {apart}°."),
+            Mistake(apart, f"That's the angle in degrees. The dot product has cos {apart}°."),
             Mistake(
                 round(float(size**2 * cos[0, 0] * cos[1, 0]), 2),
-                "That multiplies the first numbers alone. The second numbers, the sines, are no "
-                "longer 0 after rotating.",
+                "You multiplied only the first values. The second ones, the sines, are no longer 0 "
+                "after rotating.",
             ),
         ),
     )
@@ -66,27 +66,28 @@ def _partner() -> Question:
     away = head_dim // 2
     return Question(
         key="rope/partner",
-        text=f"A head has {head_dim} numbers, counted from 0, and all rotate. In the layout "
-        f"`half`, how many places after number {number} stands the number that rotates with it?",
+        text=f"A head has {head_dim} dimensions, numbered from 0, and all of them rotate. In the "
+        f"layout `half`, how many places after dimension {number} is the one that rotates with "
+        "it?",
         answer=away,
         unit="places",
         kind="place",
-        explanation=f"In `half` the pairs are (i, i + {away}), so number {number} rotates with "
-        f"number {number + away}; in `interleaved` neighbours would rotate together.",
+        explanation=f"In `half`, the pairs are (i, i + {away}), so dimension {number} rotates with "
+        f"dimension {number + away}. In `interleaved`, neighbors would rotate together.",
         mistakes=(
-            Mistake(1, "Neighbours rotate together in `interleaved`. This is `half`."),
-            Mistake(number + away, "That is the number of the partner. How far away is that?"),
+            Mistake(1, "Neighbors rotate together in `interleaved`. This is `half`."),
+            Mistake(number + away, "That's the partner's number. How far away is it?"),
             Mistake(
                 away - 1,
-                f"That is one too few: the second half begins at number {away}, the partner of 0.",
+                f"That's one too few. The second half begins at {away}, the partner of 0.",
             ),
             Mistake(
                 head_dim - 1 - 2 * number,
-                "That folds the head in the middle. The second half is laid on the first, not "
+                "You folded the head in the middle. The second half is shifted onto the first, not "
                 "mirrored.",
             ),
-            Mistake(head_dim, f"The head ends at number {head_dim - 1}."),
-            Mistake(away // 2, "That is a quarter of the head; the partner is half a head away."),
+            Mistake(head_dim, f"The head ends at dimension {head_dim - 1}."),
+            Mistake(away // 2, "That's a quarter of the head. The partner is half a head away."),
         ),
     )
 
@@ -98,8 +99,8 @@ def _wavelength() -> Question:
     return Question(
         key="rope/wavelength",
         text=f"`head_dim` = {head_dim}, `theta` = {theta:,}. The slowest plane rotates by "
-        f"{theta:,}^(−126/128) radians a position. After how many positions is it back where it "
-        "began?",
+        f"{theta:,}^(−126/128) radians per position. After how many positions is it back where "
+        "it began?",
         answer=round(answer),
         unit="positions",
         kind="formula",
@@ -109,24 +110,24 @@ def _wavelength() -> Question:
         mistakes=(
             Mistake(
                 round(1 / slowest),
-                "After so many positions it has rotated by one radian. All the way round is 2π.",
+                "By then it has rotated by one radian. A full rotation is 2π.",
             ),
             Mistake(
                 round(2 * math.pi * theta),
-                f"That is 2π × {theta:,}. The exponent of the last plane is 126/128, not 1.",
+                f"That's 2π × {theta:,}. The exponent of the last plane is 126/128, not 1.",
             ),
-            Mistake(theta, "That is the base. What is asked is 2π divided by the angle."),
+            Mistake(theta, "That's the base. Divide 2π by the angle."),
             Mistake(
                 round(2 * math.pi, 2),
-                "That is the fastest plane, which rotates by 1 radian a position.",
+                "That's the fastest plane, which rotates by 1 radian per position.",
             ),
             Mistake(
                 round(math.pi / slowest),
-                "That is half a rotation: the hand points the other way.",
+                "That's half a rotation. The hand points the other way.",
             ),
             Mistake(
                 round(360 / slowest),
-                "The angle is in radians, and a full rotation has 2π of them, not 360.",
+                "The angle is in radians, and a full rotation is 2π of them, not 360.",
             ),
         ),
     )

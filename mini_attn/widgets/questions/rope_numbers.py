@@ -60,38 +60,38 @@ def _lookalike() -> Question:
 
 
 def _half_precision() -> Question:
-    """bfloat16 keeps 8 binary digits: below 2**8 every whole number, then every 2nd, 4th, …"""
+    """bfloat16 keeps 8 binary digits: below 2**8 every integer, then every 2nd, 4th, …."""
     top = 4096
     doublings = (top // 256).bit_length() - 1
     kept = 256 + doublings * 128 + 1
     return Question(
         key="rope/bfloat16",
         text=f"A bfloat16 has 8 binary digits of precision. The positions 0 to {top - 1:,} are "
-        "rounded to it. How many different numbers are left?",
+        "rounded to it. How many different ones are left?",
         answer=kept,
         unit="numbers",
         kind="sum",
-        explanation="Below 256 all are kept; from 256 to 512 every second, which is 128; from 512 "
-        f"to 1,024 every fourth, 128 again, and so on {doublings} times; and 4,095 is rounded up "
-        f"to 4,096: 256 + {doublings} × 128 + 1 = {kept}.",
+        explanation="Below 256, all are kept. From 256 to 512, every second one is, which makes 128; "
+        f"from 512 to 1,024 every fourth, 128 again, and so on {doublings} times. And 4,095 is "
+        f"rounded up to 4,096: 256 + {doublings} × 128 + 1 = {kept}.",
         mistakes=(
-            Mistake(top, "Only whole numbers up to 256 fit exactly into 8 binary digits."),
+            Mistake(top, "Only integers up to 256 fit exactly into 8 binary digits."),
             Mistake(
                 256,
-                "Beyond 256 numbers still exist, only not all of them: every second, then every "
-                "fourth.",
+                "Beyond 256 there are still numbers, only not all of them: every second, then "
+                "every fourth.",
             ),
             Mistake(
                 257,
-                "256 itself is a power of two and exact, but beyond it numbers still exist: "
+                "256 itself is a power of two and exact, but beyond it there are still numbers: "
                 "every second, then every fourth.",
             ),
-            Mistake(kept - 1, "Nearly: 4,095 is rounded up, to 4,096."),
+            Mistake(kept - 1, "Almost: 4,095 is rounded up, to 4,096."),
             Mistake(
                 256 * (doublings + 1),
                 "Each doubling adds 128, not 256: the leading digit is always 1.",
             ),
-            Mistake(top // 2, "Every second one is right from 256 to 512 only."),
+            Mistake(top // 2, "Every second one is only right from 256 to 512."),
         ),
     )
 

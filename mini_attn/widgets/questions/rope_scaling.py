@@ -21,27 +21,29 @@ def _never_round() -> Question:
     slow = int((waves > TRAINED).sum())
     return Question(
         key="rope-scaling/never-round",
-        text=f"A head of {SIZE} has {PAIRS} planes; plane i needs 2π · {THETA:,}^(i/{PAIRS}) "
-        f"tokens to come round. How many of them did not come round once in the {TRAINED:,} tokens "
-        "of training?",
+        text=f"A {SIZE}-dimensional head has {PAIRS} planes, and plane i needs 2π · "
+        f"{THETA:,}^(i/{PAIRS}) tokens for a full rotation. How many of them didn't complete one "
+        f"in the {TRAINED:,} tokens of training?",
         answer=slow,
         unit="planes",
         kind="count",
         explanation=f"2π · {THETA:,}^(i/{PAIRS}) exceeds {TRAINED:,} from i = {PAIRS - slow} on, "
         f"and the planes are numbered 0 to {PAIRS - 1}: {slow} of them.",
         mistakes=(
-            Mistake(PAIRS - slow, "Those are the planes that did come round."),
+            Mistake(PAIRS - slow, "Those are the planes that did complete a rotation."),
             Mistake(slow - 1, f"The planes are numbered from 0 to {PAIRS - 1}, both included."),
             Mistake(
                 int((waves / math.tau > TRAINED).sum()),
-                "A full rotation is 2π radians. The factor 2π is missing in the wavelength.",
+                "A full rotation is 2π radians. You left that factor out of the wavelength.",
             ),
             Mistake(
                 int((waves / 2 > TRAINED).sum()),
-                "That is half a rotation. A plane has shown every angle after a whole one.",
+                "That's half a rotation. A plane has shown every angle after a full one.",
             ),
-            Mistake(2 * slow, "That counts the numbers of the head. Two of them make a plane."),
-            Mistake(PAIRS, "The fast planes come round after a few tokens: the first needs 2π."),
+            Mistake(2 * slow, "You counted dimensions of the head. Two of them make a plane."),
+            Mistake(
+                PAIRS, "The fast planes complete a rotation after a few tokens. The first needs 2π."
+            ),
         ),
     )
 
@@ -52,7 +54,7 @@ def _ntk_base() -> Question:
     return Question(
         key="rope-scaling/ntk-base",
         text=f"Which base slows the slowest of {PAIRS} planes {factor} times, if the base was "
-        f"{THETA:,} before? The slowest plane rotates by base^(−{SIZE - 2}/{SIZE}) a token.",
+        f"{THETA:,} before? The slowest plane rotates by base^(−{SIZE - 2}/{SIZE}) per token.",
         answer=round(base),
         unit="units",
         kind="formula",
@@ -62,14 +64,14 @@ def _ntk_base() -> Question:
         mistakes=(
             Mistake(
                 THETA * factor,
-                "Close. The exponent of the slowest plane is not quite 1, so the base has to grow "
-                "a little more.",
+                "Close. The exponent of the slowest plane isn't quite 1, so the base has to grow a "
+                "little more.",
             ),
             Mistake(
                 THETA * factor ** (1 / POWER),
-                f"The exponent is reversed: {SIZE}/{SIZE - 2}, not {SIZE - 2}/{SIZE}.",
+                f"You inverted the exponent. It's {SIZE}/{SIZE - 2}, not {SIZE - 2}/{SIZE}.",
             ),
-            Mistake(THETA, "That is the base as it was."),
+            Mistake(THETA, "That's the old base."),
             Mistake(
                 THETA * factor**2, "That slows the slowest plane by the square of the factor, 64."
             ),
@@ -87,9 +89,9 @@ def _dynamic_base() -> Question:
     base = float(slow) ** -POWER
     return Question(
         key="rope-scaling/dynamic-base",
-        text=f"Dynamic NTK lets the base grow by (factor · tokens / trained − (factor − 1)) to the "
-        f"{SIZE}/{SIZE - 2}. Trained on {TRAINED:,} tokens with base {THETA:,}, factor {factor}: "
-        f"what is the base after {tokens:,} tokens?",
+        text=f"Dynamic NTK multiplies the base by (factor · tokens / trained − (factor − 1)) to "
+        f"the power {SIZE}/{SIZE - 2}. A model was trained with {TRAINED:,} tokens and base "
+        f"{THETA:,}. With factor {factor}, what's the base after {tokens:,} tokens?",
         answer=round(base),
         unit="units",
         kind="formula",
@@ -98,21 +100,22 @@ def _dynamic_base() -> Question:
         f"{THETA:,} · {growth:g}^({SIZE}/{SIZE - 2}) = {base:,.0f}.",
         mistakes=(
             Mistake(
-                THETA * growth, f"The power {SIZE}/{SIZE - 2} is missing: it adds a little more."
+                THETA * growth, f"You left out the power {SIZE}/{SIZE - 2}. It adds a little more."
             ),
             Mistake(
                 THETA * factor**POWER,
-                "That is the NTK-aware base for this factor. Here the growth follows the length.",
+                "That's the NTK-aware base for this factor. Here, the growth follows the length.",
             ),
             Mistake(
                 THETA * (growth + 1) ** POWER,
-                "The factor − 1 is to be taken away, so that nothing changes at the trained "
-                "length.",
+                "Subtract factor − 1, so nothing changes at the training context.",
             ),
-            Mistake(THETA, "Up to the trained length the base stays. These are twice as many."),
+            Mistake(
+                THETA, "The base only stays up to the training context. This is twice as long."
+            ),
             Mistake(
                 THETA * (factor * tokens) ** POWER,
-                "The tokens count in multiples of the trained length.",
+                "Count the tokens in multiples of the training context.",
             ),
         ),
     )

@@ -16,8 +16,8 @@ def _yarn_scores() -> Question:
     rope_factor = rope_frequencies(SIZE, scaling=YaRN(float(factor), TRAINED))[1]
     return Question(
         key="rope-scaling/yarn-scores",
-        text=f"For a factor of {factor} YaRN multiplies queries and keys by 0.1 · ln {factor} + 1 "
-        f"= {rope_factor:.3f} each. By what are the scores multiplied? Give two decimals.",
+        text=f"For a factor of {factor}, YaRN multiplies queries and keys by 0.1 · ln {factor} + 1 "
+        f"= {rope_factor:.3f} each. By what does it multiply the scores? Give two decimals.",
         answer=round(rope_factor**2, 3),
         unit="times",
         kind="formula",
@@ -27,22 +27,22 @@ def _yarn_scores() -> Question:
         mistakes=(
             Mistake(
                 rope_factor,
-                "That is the factor of a query, or of a key. Both stand in the score.",
+                "That's the factor on a query, or on a key. A score has both.",
             ),
             Mistake(
                 2 * rope_factor,
-                "Factors of a product multiply: the square, not twice the factor.",
+                "You doubled the factor. In a product, two factors multiply, so square it.",
             ),
             Mistake(
                 rope_factor**0.5,
-                "The root is the other direction: the paper puts the root of the scores' factor on "
-                "queries and keys.",
+                "You took the root. The paper puts the root of the scores' factor on queries and "
+                "keys, so the scores get the square.",
             ),
             Mistake(
                 rope_factor**4,
-                "That is the square of the square. A score has one query and one key.",
+                "That's the square of the square. A score has one query and one key.",
             ),
-            Mistake(factor, "That is the factor of the context; the scores grow far less."),
+            Mistake(factor, "That's the factor of the context. The scores grow far less."),
         ),
     )
 
@@ -51,31 +51,32 @@ def _stale() -> Question:
     tokens = 6000
     return Question(
         key="rope-scaling/stale",
-        text=f"A model trained on {TRAINED:,} tokens uses dynamic NTK and keeps rotated keys in "
-        f"its cache, each as it was rotated when it came. {tokens:,} keys are there; one more "
-        "token comes. How many of the kept keys were rotated at other speeds than the query?",
+        text=f"A model trained with {TRAINED:,} tokens uses dynamic NTK and keeps rotated keys in "
+        f"its cache, each as it was rotated when it came. The cache has {tokens:,} keys, and one "
+        "more token comes. How many of the cached keys were rotated with another base than the "
+        "query?",
         answer=tokens,
         unit="keys",
         kind="count",
         explanation=f"The base depends on the length, so every length beyond {TRAINED:,} has its "
-        f"own frequencies: all {tokens:,} keys were rotated with those of a shorter text.",
+        f"own frequencies. All {tokens:,} keys were rotated with those of a shorter text.",
         mistakes=(
             Mistake(
                 tokens - TRAINED,
-                f"Those came after the trained length. The first {TRAINED:,} were rotated with the "
-                "base as it was in training, which is not the present one either.",
+                f"Those came after the training context. The first {TRAINED:,} were rotated with "
+                "the base of training, which isn't the current one either.",
             ),
             Mistake(
                 TRAINED,
-                "Those were rotated with the trained base. The later ones have each a base of "
-                "their own, and none of them is the present one.",
+                "Those were rotated with the base of training. Each later key has its own base, "
+                "and none of them is the current one.",
             ),
-            Mistake(1, "Not only the last one: the base was another at every length."),
+            Mistake(1, "Not only the last one. The base was different at every length."),
             Mistake(tokens + 1, "The new key is rotated together with the new query."),
             Mistake(
                 tokens - 1,
-                "The key before the new one was rotated for a text that was one token shorter, so "
-                "it is stale as well.",
+                "The key before the new one was rotated for a text one token shorter, so it's "
+                "stale as well.",
             ),
         ),
     )
