@@ -15,11 +15,17 @@ from tests.javascript import run
 from tools import ROOT
 
 SCHEMA = load_schema("rotor")
+DEFAULT = {"vectors": SCHEMA["vectors"]["default"], "base": SCHEMA["base"]["default"]}
 STATES = [
-    {"position": position, "distance": distance, "layout": layout}
+    {"position": position, "distance": distance, "layout": layout, **DEFAULT}
     for position in range(SCHEMA["position"]["min"], SCHEMA["position"]["max"] + 1, 4)
     for distance in range(SCHEMA["distance"]["min"], SCHEMA["distance"]["max"] + 1)
     for layout in SCHEMA["layout"]["values"]
+]
+STATES += [
+    {"position": 6, "distance": 3, "layout": "half", "vectors": vectors, "base": base}
+    for vectors in SCHEMA["vectors"]["values"]
+    for base in SCHEMA["base"]["values"]
 ]
 
 
@@ -38,18 +44,30 @@ def turned(vector: list[float], position: int, layout: str, theta: float = 10000
 
 def test_every_state_equals_the_package(results: list[dict[str, Any]]) -> None:
     for state, result in zip(STATES, results, strict=True):
-        layout, place = state["layout"], state["position"]
-        q = turned(result["q"], place + state["distance"], layout)
-        k = turned(result["k"], place, layout)
+        layout, place, base = state["layout"], state["position"], float(state["base"])
+        q = turned(result["q"], place + state["distance"], layout, base)
+        k = turned(result["k"], place, layout, base)
         for plane in result["planes"]:
             np.testing.assert_allclose(plane["q"]["rotated"], q[plane["members"]], atol=1e-12)
             np.testing.assert_allclose(plane["k"]["rotated"], k[plane["members"]], atol=1e-12)
         assert result["score"] == pytest.approx(q @ k, abs=1e-12)
         assert result["difference"] < 1e-12  # the same at the start of the text
         for name, curve in result["curves"].items():
-            start = turned(result["k"], 0, name)
-            expected = [turned(result["q"], d, name) @ start for d in range(len(curve))]
+            start = turned(result["k"], 0, name, base)
+            expected = [turned(result["q"], d, name, base) @ start for d in range(len(curve))]
             np.testing.assert_allclose(curve, expected, atol=1e-12)
+
+
+def test_equal_vectors_score_highest_at_distance_0_and_unrelated_ones_near_0(
+    results: list[dict[str, Any]],
+) -> None:
+    for state, result in zip(STATES, results, strict=True):
+        curve = np.array(result["curves"][state["layout"]])
+        if state["vectors"] == "equal":
+            assert result["q"] == result["k"]
+            assert curve.argmax() == 0
+        if state["vectors"] == "independent":
+            assert abs(curve[0]) < 0.05 * np.linalg.norm(result["q"]) * np.linalg.norm(result["k"])
 
 
 def test_layouts_agree_at_distance_0_only(results: list[dict[str, Any]]) -> None:
@@ -88,9 +106,9 @@ def test_the_sum_in_words_adds_up(results: list[dict[str, Any]]) -> None:
             shown = shown.lstrip("−")
         assert f"q · k = {shown}" in sentence
         assert f"query at {state['position'] + state['distance']}" in sentence
-        assert "57.3° a position" in plane
+        assert "57.3° per position" in plane
         partner = 5 if state["layout"] == "half" else 0
-        assert f"rotates with number {partner}, in plane" in number
+        assert f"rotates with dimension {partner}, in plane" in number
         assert shown in dot
         assert rows[4][-1] == shown
     assert {"both layouts agree" in dot for _, _, _, dot, _ in said} == {True, False}

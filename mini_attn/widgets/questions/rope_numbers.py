@@ -71,7 +71,7 @@ def _half_precision() -> Question:
         answer=kept,
         unit="numbers",
         kind="sum",
-        explanation="Below 256, all are kept. From 256 to 512, every second one is, which makes 128; "
+        explanation="Below 256, all are kept. From 256 to 512, every second one is, so 128; "
         f"from 512 to 1,024 every fourth, 128 again, and so on {doublings} times. And 4,095 is "
         f"rounded up to 4,096: 256 + {doublings} × 128 + 1 = {kept}.",
         mistakes=(

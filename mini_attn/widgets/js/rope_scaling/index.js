@@ -1,4 +1,4 @@
-// Longer contexts: what each rule does to every plane of a rotary embedding, on one axis.
+// Longer contexts: what each scaling method does to every plane, on one axis.
 import { hint, whole } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
@@ -7,11 +7,11 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "rope_scaling",
-  title: "Rules for longer contexts, plane by plane",
-  hint: hint("a plane", "what the rule does to it"),
+  title: "Scaling methods for longer contexts, plane by plane",
+  hint: hint("a plane", "what the method does to it"),
   schema,
   controls: [
-    { key: "rule", kind: "select", label: "Rule", options: [
+    { key: "rule", kind: "select", label: "Method", options: [
       ["none", "none"], ["interpolation", "position interpolation"], ["ntk", "NTK-aware"], ["dynamic", "dynamic NTK"],
       ["yarn_code", "YaRN, as in its code"], ["yarn_paper", "YaRN, as in its paper"], ["llama3", "Llama 3"]] },
     { key: "factor", kind: "log", label: "Factor" },

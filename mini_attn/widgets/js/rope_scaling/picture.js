@@ -6,7 +6,7 @@ import { whole } from "../core/text.js";
 
 const WIDE = 600;
 const AXIS = 52;
-const LEGEND = { seen: "came round in training", inside: "rotate no further than in training", fresh: "meet new angles" };
+const LEGEND = { seen: "full rotation in training", inside: "rotate no further than in training", fresh: "meet new angles" };
 const POWERS = ["1", "10", "100", "1 k", "10 k", "100 k", "1 M", "10 M", "100 M", "1 G"];
 
 // Each status has a colour and a form of its own.
@@ -64,12 +64,12 @@ function legend({ counts, rule, planes }, y, at) {
   const alone = rule === "none" ? 0 : planes.filter((plane) => plane.alone === "fresh").length;
   const entries = Object.entries(LEGEND).map(([status, words]) => [status, `${counts[status]} ${words}`]);
   const sample = (status, x, line) => (status === "before" ? `<path d="M${x} ${line - 4}h14" class="rsc-before"/>` : mark(status, x + 6, line - 4, 4));
-  const key = inLines([...entries, ["before", alone ? `without a rule: ${alone} meet new angles` : "without a rule"]], y, { width: at.width, lead: 20, gap: 18, line: 20, letter: 6.3 },
+  const key = inLines([...entries, ["before", alone ? `without a method: ${alone} meet new angles` : "without a method"]], y, { width: at.width, lead: 20, gap: 18, line: 20, letter: 6.3 },
     (status, words, x, line) => sample(status, x, line) + text(x + 18, line, words, "rsc-quiet"));
   return { inside: key.inside, bottom: key.bottom + 10 };
 }
 
-export function draw(result, { width = 720, live = false, label = "Wavelength of every plane against the trained length" } = {}) {
+export function draw(result, { width = 720, live = false, label = "Wavelength of every plane and the training context" } = {}) {
   const wide = width >= WIDE;
   const count = result.planes.length;
   const step = (width - AXIS - 8) / count;

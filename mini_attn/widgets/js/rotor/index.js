@@ -1,5 +1,5 @@
 // The rotor: the planes of one head, a query and a key rotated to their positions, and the score.
-import { hint } from "../core/text.js";
+import { hint, whole } from "../core/text.js";
 import { compute } from "./compute.js";
 import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,12 +8,14 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "rotor",
   title: "The rotor: positions as angles",
-  hint: `Drag a hand round its dial. ${hint("a dial or a number")}`,
+  hint: `Drag a hand around its dial. ${hint("a dial or a number")}`,
   schema,
   controls: [
     { key: "distance", kind: "range", label: "Query comes after the key by", show: (n) => `${n}` },
-    { key: "layout", kind: "choice", label: "Layout: who rotates together", options: [["interleaved", "neighbours (interleaved)"], ["half", "half a head apart (half)"]] },
+    { key: "layout", kind: "choice", label: "Layout: which dimensions pair up", options: [["interleaved", "neighbors (interleaved)"], ["half", "half a head apart (half)"]] },
     { key: "position", kind: "range", label: "Move both: position of the key", show: (n) => `${n}` },
+    { key: "vectors", kind: "choice", label: "Query and key", options: [["chosen", "two vectors"], ["equal", "q = k"], ["independent", "unrelated"]] },
+    { key: "base", kind: "choice", label: "Base", options: schema.base.values.map((n) => [n, whole(n)]) },
   ],
   drag,
   second: { title: "Score against the distance", narrow: "The numbers, and the score against the distance" },

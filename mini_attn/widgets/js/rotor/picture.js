@@ -31,7 +31,7 @@ function strips(result, at) {
       const x = at.left + n * at.cell + 1;
       return box(x, y, at.cell - 2, at.tall, `rotor-cell rotor-cell-${name}`)
         + text(x + at.cell / 2 - 1, y + 16.5, decimal(value, 1), "rotor-number", MIDDLE)
-        + target(at, `${name}-${n}`, x, y, at.cell - 2, at.tall, `number ${n} of the ${NAMES[name]}: ${decimal(value, 1)}`);
+        + target(at, `${name}-${n}`, x, y, at.cell - 2, at.tall, `dimension ${n} of the ${NAMES[name]}: ${decimal(value, 1)}`);
     });
     return text(0, y + 16.5, NAMES[name], "rotor-head") + cells.join("");
   });
@@ -76,12 +76,12 @@ function dial(result, n, at) {
   const longest = Math.max(...result.planes.flatMap((plane) => [plane.q, plane.k].map(({ before }) => Math.hypot(...before))));
   const scale = (at.radius - 7) / longest;
   const below = cy + at.radius;
-  return `<text x="${round(cx)}" y="${y0 + 14}" class="rotor-head"${MIDDLE}>${letter}<tspan class="rotor-quiet" dx="6">numbers ${members.join(", ")}</tspan></text>`
+  return `<text x="${round(cx)}" y="${y0 + 14}" class="rotor-head"${MIDDLE}>${letter}<tspan class="rotor-quiet" dx="6">dims ${members.join(", ")}</tspan></text>`
     + `<circle cx="${round(cx)}" cy="${round(cy)}" r="${at.radius}" class="rotor-dial"/>`
     + stroke(cx - at.radius, cy, cx + at.radius, cy, "rotor-axis") + stroke(cx, cy - at.radius, cx, cy + at.radius, "rotor-axis")
     + hand(cx, cy, q.before, scale, "before-q") + hand(cx, cy, k.before, scale, "before-k")
     + hand(cx, cy, k.rotated, scale, "k") + hand(cx, cy, q.rotated, scale, "q")
-    + text(cx, below + 18, `${degrees(speed)} a position`, "rotor-quiet", MIDDLE)
+    + text(cx, below + 18, `${degrees(speed)} per position`, "rotor-quiet", MIDDLE)
     + text(cx, below + 35, `product ${decimal(part)}`, "rotor-part", MIDDLE)
     + target(at, `plane-${n}`, cx - at.radius - 4, cy - at.radius - 4, 2 * at.radius + 8, 2 * at.radius + 8, `plane ${letter}: product ${decimal(part)}`);
 }
@@ -97,7 +97,7 @@ function legend(y, at) {
 function sums(result, y, at) {
   const total = `= ${decimal(result.score)}`;
   const far = `✓ With the key at 0 and the query at ${result.distance}, the same: difference ${small(result.difference)}`;
-  const near = at.wide ? "✓ This is the start, move both, and the score stays" : "✓ The start: move both, the score stays";
+  const near = at.wide ? "✓ This is the start. Move both, and the score doesn't change" : "✓ The start: move both, same score";
   const check = !result.position ? near : at.wide ? far : "✓ The same score with the key at 0";
   const first = `<text x="0" y="${y}" class="rotor-sum">q · k = ${sumOf(result.planes)}${at.wide ? ` <tspan class="rotor-total">${total}</tspan>` : ""}</text>`;
   const second = at.wide ? "" : text(44, y + 22, total, "rotor-total");

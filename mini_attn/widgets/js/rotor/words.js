@@ -1,5 +1,5 @@
 // The rotor in words: the sentence, the table, and the arithmetic behind each dial and number.
-import { decimal } from "../core/text.js";
+import { decimal, whole } from "../core/text.js";
 
 const pair = ([a, b]) => `(${decimal(a)}, ${decimal(b)})`;
 
@@ -18,16 +18,16 @@ export const sumOf = (planes) =>
 export function describe({ position, query_position: query, distance, score, at_start: start, layout }) {
   const where = `Key at ${position}, query at ${query}`;
   const same = position
-    ? `Moved back together to ${0} and ${distance}, they score ${decimal(start)} as well: only the distance counts.`
-    : "Move both: the hands rotate, the score stays.";
+    ? `Moved back together to ${0} and ${distance}, they also score ${decimal(start)}: only the distance counts.`
+    : "Move both: the hands rotate, but the score doesn't change.";
   return `${where}, layout ${layout}: q · k = ${decimal(score)}. ${same}`;
 }
 
 export function table(result) {
   const hand = ({ rotated, angle }) => `${pair(rotated)} after ${degrees(angle)}`;
   return {
-    caption: `Query at ${result.query_position}, key at ${result.position}, layout ${result.layout}, theta = 10,000`,
-    head: ["plane", "numbers", "rotates a position by", "query", "key", "product"],
+    caption: `Query at ${result.query_position}, key at ${result.position}, layout ${result.layout}, base ${whole(result.base)}`,
+    head: ["plane", "dimensions", "rotates per position by", "query", "key", "product"],
     rows: [
       ...result.planes.map((plane) => [
         plane.letter, plane.members.join(" and "), degrees(plane.speed), hand(plane.q), hand(plane.k), decimal(plane.part),
@@ -42,16 +42,16 @@ export function table(result) {
 function explainPlane(result, { letter, members, speed, q, k, part }) {
   const [a, b] = q.rotated;
   const [c, d] = k.rotated;
-  return `Plane ${letter}, numbers ${members.join(" and ")}: ${degrees(speed)} a position. Query ${pair(q.before)} at ${result.query_position} rotates by ${degrees(q.angle)} to ${pair(q.rotated)}; key ${pair(k.before)} at ${result.position} rotates by ${degrees(k.angle)} to ${pair(k.rotated)}. Product: ${decimal(a)} · ${decimal(c)} + ${decimal(b)} · ${decimal(d)} = ${decimal(part)}.`;
+  return `Plane ${letter}, dimensions ${members.join(" and ")}: ${degrees(speed)} per position. Query ${pair(q.before)} at ${result.query_position} rotates by ${degrees(q.angle)} to ${pair(q.rotated)}; key ${pair(k.before)} at ${result.position} rotates by ${degrees(k.angle)} to ${pair(k.rotated)}. Product: ${decimal(a)} · ${decimal(c)} + ${decimal(b)} · ${decimal(d)} = ${decimal(part)}.`;
 }
 
 function explainNumber(result, name, n) {
   const plane = result.planes.find(({ members }) => members.includes(n));
   const partner = plane.members.find((m) => m !== n);
-  return `Number ${n} of the ${name === "q" ? "query" : "key"} is ${decimal(result[name][n], 1)} before it is rotated. In the layout ${result.layout} it rotates with number ${partner}, in plane ${plane.letter}.`;
+  return `Dimension ${n} of the ${name === "q" ? "query" : "key"} is ${decimal(result[name][n], 1)} before it's rotated. In the layout ${result.layout}, it rotates with dimension ${partner}, in plane ${plane.letter}.`;
 }
 
-// What stands behind a part of the picture, and the other parts that belong to it.
+// The explanation of a part of the picture, and the other parts that belong to it.
 export function explain(result, id) {
   const [name, n] = id.split("-");
   if (name === "plane") {
@@ -60,7 +60,7 @@ export function explain(result, id) {
   }
   if (name === "dot") {
     const { distance, layout, other, curves } = result;
-    const rest = distance ? "Weights that were trained for one layout score wrongly in the other." : "At distance 0 nothing is rotated against anything: both layouts agree.";
+    const rest = distance ? "Weights trained for one layout give wrong scores in the other." : "At distance 0, query and key rotate alike, so both layouts agree.";
     return { text: `${distance} apart, the layout ${layout} scores ${decimal(curves[layout][distance])}, ${other} ${decimal(curves[other][distance])}. ${rest}`, also: [] };
   }
   const at = result.planes.findIndex(({ members }) => members.includes(Number(n)));
