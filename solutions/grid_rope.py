@@ -150,12 +150,22 @@ RATIOS = {
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("as it was", lambda x, rows, columns: x.copy(), "by hand", "nothing rotates"),
-    ("the sum", _by(lambda r, c: r + c), "by hand", "equal speeds in every plane"),
-    ("rotated twice", _twice, "by hand", "equal speeds in every plane"),
-    ("the difference", _by(lambda r, c: r - c), "by hand", "opposite speeds in every plane"),
-    ("reading order", _by(lambda r, c: r * (c.max() + 1) + c), "by hand", "counted as one"),
-    ("reading order, 1,000 wide", _by(lambda r, c: 1000 * r + c), "by hand", "counted as one"),
-    ("column by column", _by(lambda r, c: r + 64 * c), "by hand", "counted as one"),
+    ("the sum", _by(lambda r, c: r + c), "by hand", "equal frequencies in every plane"),
+    ("rotated twice", _twice, "by hand", "equal frequencies in every plane"),
+    ("the difference", _by(lambda r, c: r - c), "by hand", "opposite frequencies in every plane"),
+    (
+        "reading order",
+        _by(lambda r, c: r * (c.max() + 1) + c),
+        "by hand",
+        "the two coordinates as one",
+    ),
+    (
+        "reading order, 1,000 wide",
+        _by(lambda r, c: 1000 * r + c),
+        "by hand",
+        "the two coordinates as one",
+    ),
+    ("column by column", _by(lambda r, c: r + 64 * c), "by hand", "the two coordinates as one"),
     *(
         (f"row + {times:.3g} columns", _in_ratio(times), "by hand", words)
         for times, words in RATIOS.items()

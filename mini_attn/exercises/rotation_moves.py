@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["Speeds", "undone"]
 
 WIDEST = 20_000  # columns of a sheet that is read row by row
-AS_ONE = "the two coordinates are counted as one."
+AS_ONE = "you count the two coordinates as one."
 ALIKE = 0.99  # cosine of the speeds of rows and columns, at most
 SHORT = 12  # cells of the shorter of two moves that are told
 NEARLY = 0.2  # radians left of a move that is nearly undone
@@ -79,13 +79,13 @@ def _move(times: float, speeds: Speeds, alike: float, rounding: float) -> str:
     left = np.abs(speeds.down**rows * speeds.right ** float(-columns) - 1).max()
     if left > NEARLY:
         return (
-            "In all planes that rotate much, the speeds of rows and columns are nearly in one "
+            "In all planes that rotate much, the frequencies of rows and columns have nearly one "
             f"ratio (their cosine is {alike:.3f}): {AS_ONE}"
         )
     if left < rounding * 10 * (rows + abs(columns)):
         undone, why = "undone", ""
     else:
-        undone, why = "nearly undone", f"The cosine of their speeds is {alike:.3f}: "
+        undone, why = "nearly undone", f"The cosine of their frequencies is {alike:.3f}: "
     down = "One row down is" if rows == 1 else f"{rows} rows down are"
     along = "one column" if abs(columns) == 1 else f"{abs(columns)} columns"
     side = "left" if columns > 0 else "right"
@@ -114,15 +114,15 @@ def undone(speeds: Speeds, rounding: float) -> str | None:
 
     if same(down, right):
         return (
-            "One row down and one column to the left is no move at all: rows and columns have "
-            "equal speeds in every plane. A plane may add the two angles, but not all at equal "
-            "speeds."
+            "One row down and one column to the left cancel: rows and columns have equal "
+            "frequencies in every plane. A plane can add the two angles, but not all planes at "
+            "equal frequencies."
         )
     if same(down, right.conj()):
         return (
-            "One row down and one column to the right is no move at all: rows and columns have "
-            "opposite speeds in every plane. A plane may subtract the angles, but not all at "
-            "equal speeds."
+            "One row down and one column to the right cancel: rows and columns have opposite "
+            "frequencies in every plane. A plane can subtract the angles, but not all planes at "
+            "equal frequencies."
         )
     if n := _as_many(down, right, rounding):
         side = "right" if n > 0 else "left"
