@@ -21,7 +21,7 @@ from mini_attn.stories import row_probabilities, sample_rows
 STORED = Path(__file__).with_name("stored.json")
 
 # The one palette of the book, as it is on light paper: the style sheet of the living pictures has
-# the same names and colours, and others for a dark page. The first eight are what a colour means,
+# the same names and colors, and others for a dark page. The first eight are what a color means,
 # and can be read as text in both modes; the rest is neutral.
 PALETTE = {
     "query": "#0072b2",
@@ -39,7 +39,7 @@ PALETTE = {
     "surface": "#ffffff",
 }
 
-# Each line of a figure has a dash and a marker of its own beside its colour, so that it is
+# Each line of a figure has a dash and a marker of its own beside its color, so that it is
 # still told apart in grey.
 COLOURS = tuple(PALETTE[role] for role in ("query", "output", "key", "new", "cache", "value"))
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)))
@@ -85,7 +85,7 @@ def use_book_style() -> None:
     """Draw matplotlib figures as the book does: vector pictures in its palette and face.
 
     Words stay text. The card is white, so that a figure is read in a dark notebook too; a page
-    of the book takes the card away and lets the colours follow its own light or dark. Works in
+    of the book takes the card away and lets the colors follow its own light or dark. Works in
     Jupyter, in the browser and in a plain script.
     """
     import matplotlib as mpl

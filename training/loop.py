@@ -63,7 +63,7 @@ def take_step(
 
 
 class Training:
-    """A decoder, its optimiser and the step that it stands at.
+    """A decoder, its optimizer and the step that it stands at.
 
     What a step does follows from the plan and the step's number alone, so that a state read from
     the disk goes on to the same weights, bit for bit on the same machine and threads.

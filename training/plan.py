@@ -50,7 +50,7 @@ class Plan:
 
     @property
     def steps(self) -> int:
-        """Steps of the optimiser, the last one whole."""
+        """Steps of the optimizer, the last one whole."""
         return math.ceil(self.tokens / (self.rows * LONGEST))
 
     def rate_at(self, step: int) -> float:

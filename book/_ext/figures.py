@@ -1,8 +1,8 @@
 """Figures that belong to their page: in the page's markup, its face, and its light or dark.
 
-A vector figure that a cell has drawn is put into the page itself. Its colours, those of
+A vector figure that a cell has drawn is put into the page itself. Its colors, those of
 `mini_attn.notebook.PALETTE`, become the custom properties of the same names (living.css), so that
-it follows the page's switch and prints light. One with pixels or with colours of its own keeps
+it follows the page's switch and prints light. One with pixels or with colors of its own keeps
 them, on a light card. Where its words would become smaller than `LEAST` it scrolls.
 
 The code of a cell tagged ``hide-input`` is folded; it runs like any other.
@@ -41,7 +41,7 @@ def grey(colour: str) -> bool:
 
 
 def property_of(colour: str) -> str | None:
-    """The custom property of a colour; a grey one gets the nearest of the neutral ones."""
+    """The custom property of a color; a grey one gets the nearest of the neutral ones."""
     if colour not in NAMES and grey(colour):
         neutral = ("ink", "muted", "line-strong", "line", "surface")
         tone = int(colour[1:3], 16)
@@ -50,7 +50,7 @@ def property_of(colour: str) -> str | None:
 
 
 def recoloured(style: str) -> str:
-    """A style with custom properties for colours and without its own face."""
+    """A style with custom properties for colors and without its own face."""
     parts = [part.strip().split(": ", 1) for part in style.split(";") if part.strip()]
     kept = [f"{name}:{value}" for name, value in parts if name != "font-family"]
     return COLOUR.sub(lambda found: property_of(found[0]) or found[0], ";".join(kept))

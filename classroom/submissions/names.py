@@ -8,7 +8,7 @@ from classroom.submissions.cells import Cell
 
 __all__ = ["defined", "given_to_check"]
 
-# Each looks at lines of any length and origin: no two neighbours match the same letter.
+# Each looks at lines of any length and origin: no two neighbors match the same letter.
 BINDS = re.compile(
     r"^(?:(?:def|class)[ \t]+(\w{1,60})|(\w{1,60})[ \t]{0,9}=(?!=)"
     r"|(?:from[ \t]+[\w.]{1,80}[ \t]+)?import[ \t]([\w., \t]{1,300})$)",

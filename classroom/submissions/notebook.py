@@ -19,7 +19,7 @@ from mini_attn.exercises.spec import exercise
 __all__ = ["Notebook", "gist", "read_notebook", "same_text", "untouched"]
 
 DEFINES = r"^(?:def[ \t]+{0}\b|{0}[ \t]*=(?!=))"
-# It looks at a text of any length and origin: no two neighbours match the same letter.
+# It looks at a text of any length and origin: no two neighbors match the same letter.
 NAME = re.compile(r"[*_ \t]*name[*_ \t]*:[*_ \t]*(\w.{0,80})", re.IGNORECASE)
 DEFINITION = re.compile(r"^(?:def[ \t]|[A-Za-z_]\w{0,60}[ \t]{0,9}=(?!=))", re.MULTILINE)
 PROBLEMS = 20  # of one file

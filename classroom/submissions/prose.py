@@ -12,7 +12,7 @@ __all__ = ["CHECK", "PROSE", "answers_in_words", "shortened_prose"]
 
 PROSE = 20_000  # characters of one answer; an essay of a page has 3,000
 TASK = re.compile(r"#{1,6}[ \t]+Exercise[ \t]+\d")  # how a sheet begins the next task
-# No two neighbours in it match the same letter: it looks at a text of any length and origin.
+# No two neighbors in it match the same letter: it looks at a text of any length and origin.
 CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
 CELLS = 200  # of one answer
 

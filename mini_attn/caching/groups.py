@@ -19,7 +19,7 @@ Tile = tuple[slice, Callable[[], tuple[Any, Any]]]  # slots, and how to read the
 
 @dataclass(slots=True)
 class Sealed(Filled):
-    """The state of a quantised cache."""
+    """The state of a quantized cache."""
 
     sealed: int = 0  # tokens that are codes; the rest is as it came
 

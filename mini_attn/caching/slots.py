@@ -215,7 +215,7 @@ class Slots(Sizes):
         ------
         CacheStateError
             If fewer than ``n`` slots are filled, or what would be seen again is gone:
-            overwritten in a ring that has wrapped, or sealed in a quantised cache.
+            overwritten in a ring that has wrapped, or sealed in a quantized cache.
         ConfigError
             If ``n`` is no whole number or negative.
 

@@ -38,7 +38,7 @@ class AttentionConfig:
         Biases of the query, key and value projections; of the output projection
         (None means as ``bias``).
     qk_norm : bool
-        RMS normalisation of queries and keys, before they turn and meet.
+        RMS normalization of queries and keys, before they turn and meet.
     softcap : float or None
         Scores become ``softcap * tanh(scores / softcap)``; None leaves them.
     window : int or None
@@ -176,7 +176,7 @@ class LatentConfig:
         Factor of the scores; None means ``(qk_nope_head_dim + qk_rope_head_dim) ** -0.5``,
         times the square that YaRN's ``mscale_all_dim`` asks for.
     eps : float
-        Added to the mean square where the latents are normalised.
+        Added to the mean square where the latents are normalized.
     sinks : bool
         Whether each head learns a logit that joins its softmax and brings no value.
 

@@ -50,17 +50,17 @@ class DecoderConfig:
     activation : {"gelu_tanh", "gelu", "silu", "relu"}
         Non-linearity of the MLP.
     norm : {"layer_norm", "rms_norm"}
-        Normalisation of each layer's blocks, attention and MLP, and before the logits.
+        Normalization of each layer's blocks, attention and MLP, and before the logits.
     positions : {"learned", "sinusoidal", "none"}
         What is added to the token embeddings; rotary embeddings and ALiBi belong to the attention.
     eps : float
-        Added to the variance in the normalisation.
+        Added to the variance in the normalization.
     tie_embeddings : bool
         Logits use the token embedding's matrix.
     mlp_bias : bool
         Biases in the MLP.
     norm_placement : {"before", "after", "both"}
-        Whether a block is given what is normalised, or what it gives is normalised before it is
+        Whether a block is given what is normalized, or what it gives is normalized before it is
         added to the stream (OLMo 2), or both (Gemma 2 and 3).
     embed_scale : float or None
         Factor of the token embeddings, rounded to their type; None leaves them.

@@ -109,7 +109,7 @@ class KeepObserved:
     observe : int
         Last tokens of the prompt, whose queries decide; they stay themselves.
     kernel : int
-        Neighbouring keys whose weights are pooled, an odd number.
+        Neighboring keys whose weights are pooled, an odd number.
     pooling : {"max", "mean"}
         How they are pooled.
     sink_tokens : int

@@ -21,14 +21,14 @@ WHOLE = ("row", "matrix")  # what may share a scale instead of a group
 
 @dataclass(frozen=True)
 class WeightFormat:
-    """Codes of few bits, and the scale that neighbouring weights of a row share.
+    """Codes of few bits, and the scale that neighboring weights of a row share.
 
     Parameters
     ----------
     numbers : {"int8", "int4", "e4m3", "e2m1"}
         What a code stands for: a whole number, or a float of 8 or of 4 bits.
     group_size : int or {"row", "matrix"}
-        How many neighbours of a row share a scale; or the whole row, or the whole matrix.
+        How many neighbors of a row share a scale; or the whole row, or the whole matrix.
     scales : {"float32", "float16", "e4m3", "e8m0"}
         What a scale is kept as. With ``"e4m3"`` the matrix has one float32 scale more, and
         ``"e8m0"`` are powers of two; both go with floats only.
@@ -215,12 +215,12 @@ def weight_format(format: str | WeightFormat, *, group_size: Any = None) -> Weig
 
 @dataclass(frozen=True)
 class Pattern:
-    """At most n weights in every m neighbours of a row: what hardware for sparse products reads.
+    """At most n weights in every m neighbors of a row: what hardware for sparse products reads.
 
     Parameters
     ----------
     n, m : int
-        Weights that stay, and neighbours that they are chosen from.
+        Weights that stay, and neighbors that they are chosen from.
 
     Raises
     ------

@@ -39,7 +39,7 @@ def expected_experts(n_experts: int, experts_per_token: int, tokens: int) -> flo
     Notes
     -----
     A token misses a given expert with probability ``1 - experts_per_token / n_experts``. Real
-    routers favour some experts, so a real batch reads fewer; `expert_bounds` always holds.
+    routers favor some experts, so a real batch reads fewer; `expert_bounds` always holds.
 
     Examples
     --------

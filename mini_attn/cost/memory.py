@@ -151,7 +151,7 @@ def cache_bytes(
     storage : Contiguous, Ring, Evicting, Paged or Quantized
         Slots that a layer holds. A ring keeps ``min(context, sink_tokens + window)`` in windowed
         layers; pages store a shared prefix once.
-        Only the last counts scales of quantised numbers by itself; its ``dtype_bytes`` is that of
+        Only the last counts scales of quantized numbers by itself; its ``dtype_bytes`` is that of
         the numbers before.
 
     Returns

@@ -287,7 +287,7 @@ def elementwise_ops(
     dict
         ``softmax`` (scale, subtract the maximum, exponential, add, divide; of a sink the three in
         the middle), ``activation`` (one per number inside the MLP), ``norms`` (four per number of
-        each normalised row; those of queries, keys and latents too).
+        each normalized row; those of queries, keys and latents too).
 
     Raises
     ------

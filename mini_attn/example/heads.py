@@ -1,6 +1,6 @@
 """The running example with four query heads, for the chapters that share keys. Data only.
 
-Made of the two heads of `mini_attn.example`, each with a neighbour that asks another question
+Made of the two heads of `mini_attn.example`, each with a neighbor that asks another question
 of the same keys. Counted from 0, heads 0 and 1 read where the tokens stand, heads 2 and 3 what
 they are about. No training produced the weights.
 """
@@ -56,7 +56,7 @@ def _halves(head: int) -> Matrix:
 
 
 # As in the small example: x (d_model) to (n_heads * head_dim), and back for "o". Every head has
-# keys and values of its own here; those of neighbours are equal.
+# keys and values of its own here; those of neighbors are equal.
 WEIGHTS: dict[str, Matrix] = {
     "q": _side_by_side(_head("q", 0), _TWO_BEFORE, _head("q", 1), _GOES_WITH),
     **{name: _side_by_side(*(_head(name, head) for head in (0, 0, 1, 1))) for name in ("k", "v")},

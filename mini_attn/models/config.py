@@ -108,17 +108,17 @@ class ModelConfig(_Described):
     biases : {"none", "qkv", "all"}
         Which projections have them; ``"all"`` means the MLP too.
     qk_norm : {"none", "head", "width"}
-        Whether queries and keys are normalised: each head with one weight, or all heads together.
+        Whether queries and keys are normalized: each head with one weight, or all heads together.
     mlp_matrices : int
         2 for a plain MLP, 3 for a gated one.
     activation : str
         Non-linearity of the MLP, as in `DecoderConfig`.
     norm : {"rms_norm", "layer_norm", "layer_norm_without_bias"}
-        Normalisation of each layer's blocks and before the logits.
+        Normalization of each layer's blocks and before the logits.
     norm_placement : {"before", "after", "both", "one"}
         As in `DecoderConfig`; ``"one"`` is one norm before both blocks.
     eps : float
-        Added to the variance in the normalisation.
+        Added to the variance in the normalization.
     parallel : bool
         Whether attention and MLP read the same stream and are added to it together.
     n_experts, n_shared_experts, experts_per_token, n_dense_layers, expert_d_ff : int
@@ -133,7 +133,7 @@ class ModelConfig(_Described):
     learned_positions : int
         Rows of a position table.
     tied_embeddings, scaled_embeddings, embedding_norm : bool
-        Whether logits reuse the embedding; it is multiplied by ``d_model ** 0.5``; normalised.
+        Whether logits reuse the embedding; it is multiplied by ``d_model ** 0.5``; normalized.
     logit_softcap : float or None
         Bound of the logits.
     transposed_weights : bool
@@ -260,7 +260,7 @@ class ModelConfig(_Described):
 
     @property
     def norms_per_layer(self) -> int:
-        """Normalisations in a layer."""
+        """Normalizations in a layer."""
         return _NORMS_PER_LAYER[self.norm_placement]
 
     @property

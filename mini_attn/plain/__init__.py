@@ -38,7 +38,7 @@ def visible(q_positions, kv_positions, window=np.inf):
 def group_rows(x, n_kv_heads):
     """Query heads that share a key/value head, as the rows of one matrix.
 
-    Head h reads key/value head h // group: neighbours share, no key is repeated.
+    Head h reads key/value head h // group: neighbors share, no key is repeated.
     """
     batch, n_heads, q_len, width = x.shape
     group = n_heads // n_kv_heads
@@ -107,7 +107,7 @@ def rope(x, positions, layout, theta=10_000.0):
     cos, sin = np.cos(angles), np.sin(angles)  # (seq, pairs) each
     if layout == "half":  # number i with number i + pairs
         first, second = slice(0, pairs), slice(pairs, None)
-    else:  # "interleaved": each number with its neighbour
+    else:  # "interleaved": each number with its neighbor
         first, second = slice(0, None, 2), slice(1, None, 2)
     a, b = x[..., first], x[..., second]  # (batch, heads, seq, pairs) each
     rotated = np.empty_like(x)

@@ -90,13 +90,13 @@ def normed_as_one(x, W, n_heads, n_kv_heads):
 
 
 def layer_with_norms_after(x, W, attend, positions, cache=None):
-    """Normalise what a block adds to the stream, not what it reads: OLMo 2."""
+    """Normalize what a block adds to the stream, not what it reads: OLMo 2."""
     x = x + rms_norm(attend(x, W, positions, cache), W["attention_norm_after"])
     return x + rms_norm(gated_mlp(x, W), W["mlp_norm_after"])
 
 
 def layer_with_norms_around(x, W, attend, positions, cache=None):
-    """Both are normalised: Gemma 2 and 3."""
+    """Both are normalized: Gemma 2 and 3."""
     y = attend(rms_norm(x, W["attention_norm"]), W, positions, cache)
     x = x + rms_norm(y, W["attention_norm_after"])
     y = gated_mlp(rms_norm(x, W["mlp_norm"]), W)

@@ -38,7 +38,7 @@ def heavy_hitters(weights, before):
 
 
 def observed(weights, observe, kernel):
-    """Pool what the last queries see before them, keys with their neighbours."""
+    """Pool what the last queries see before them, keys with their neighbors."""
     looks = weights[:, :, -observe:, :-observe].sum(axis=2)
     side = kernel // 2
     padded = np.pad(looks, ((0, 0), (0, 0), (side, side)))

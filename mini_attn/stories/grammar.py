@@ -10,7 +10,7 @@ it names. Slots of a line:
 - ``{X?}`` says it where a reader has to recall it: who has what, and what was put where.
 
 H holds the thing X. O is the other one, who in a trade holds Y, T a third. A put Y away at the
-place P. K and L are colours, Q is where they are, F what somebody felt last.
+place P. K and L are colors, Q is where they are, F what somebody felt last.
 """
 
 from __future__ import annotations

@@ -18,13 +18,13 @@ ENDS = (
 
 
 def refuse_quantised_config(described: Mapping[str, Any]) -> None:
-    """Refuse a configuration that says how its weights were quantised."""
+    """Refuse a configuration that says how its weights were quantized."""
     how = described.get("quantization_config")
     if not how:
         return
     method = how.get("quant_method") if isinstance(how, Mapping) else how
     raise ConfigError(
-        f"the weights are quantised (quantization_config, method {method!r:.40}): convert them to "
+        f"the weights are quantized (quantization_config, method {method!r:.40}): convert them to "
         "floating point first, and leave quantization_config out"
     )
 
@@ -37,6 +37,6 @@ def refuse_quantised(state: Mapping[str, Any]) -> None:
         codes = small and name.endswith(".weight")
         if codes or name.endswith(ENDS) or ".quant_state." in name:
             raise ConfigError(
-                f"{name} ({kind}): the weights are quantised; convert them to floating point "
-                "first, FP8 of DeepSeek and MXFP4 of gpt-oss by mini_attn.weights.dequantised"
+                f"{name} ({kind}): the weights are quantized; convert them to floating point "
+                "first, FP8 of DeepSeek and MXFP4 of gpt-oss by mini_attn.weights.dequantized"
             )

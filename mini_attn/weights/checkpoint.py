@@ -51,7 +51,7 @@ def from_hf(
     Raises
     ------
     ConfigError
-        If the weights are quantised, missing or not of that family, there are more layers than
+        If the weights are quantized, missing or not of that family, there are more layers than
         the description says, or it ties the embeddings to another ``lm_head``.
 
     Examples
@@ -93,7 +93,7 @@ def read_checkpoint(
     Raises
     ------
     ConfigError
-        If a file is missing or broken, the weights are quantised, or the model needs what this
+        If a file is missing or broken, the weights are quantized, or the model needs what this
         package's decoder has not. The message names the file.
     ShapeError, DTypeError
         If a weight has other axes than its layout says, or a type that the backend has not.

@@ -38,7 +38,7 @@ def from_deepseek(
     Raises
     ------
     ConfigError
-        If the configuration has no latent attention, or a layer has experts or is quantised.
+        If the configuration has no latent attention, or a layer has experts or is quantized.
 
     Notes
     -----

@@ -53,7 +53,7 @@ def from_experts(
     ------
     ConfigError
         If a layer's experts come in two forms, or their numbers are not 0 … n_experts - 1, or
-        the layer has none, or the weights are quantised.
+        the layer has none, or the weights are quantized.
     ShapeError
         If an array has other axes than the configuration says.
 

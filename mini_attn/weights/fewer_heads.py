@@ -81,7 +81,7 @@ def _check_kinds(state: Any, config: Any) -> None:
         raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
     if config.qk_norm and config.qk_norm_over == "width":
         raise ConfigError(
-            "the layer normalises all heads together (qk_norm_over = 'width'): with fewer of them "
+            "the layer normalizes all heads together (qk_norm_over = 'width'): with fewer of them "
             "each would have another size"
         )
 

@@ -292,7 +292,7 @@ def _mapped(path: Path, header: Mapping[str, Any], start: int) -> dict[str, Any]
         if dtype is None:
             raise DTypeError(
                 f"{path.name}: {name} is stored as {entry['dtype']}, which NumPy has not: if the "
-                "weights are quantised, convert them first"
+                "weights are quantized, convert them first"
             )
         stored = np.dtype("u2" if dtype == "bfloat16" else dtype).newbyteorder("<")
         try:

@@ -36,7 +36,7 @@ def from_gemma(
     Raises
     ------
     ConfigError
-        If the configuration has another kind of attention, or the weights are quantised.
+        If the configuration has another kind of attention, or the weights are quantized.
 
     Notes
     -----

@@ -40,7 +40,7 @@ def from_llama(
     Raises
     ------
     ConfigError
-        If the configuration has another kind of attention, or the weights are quantised, or the
+        If the configuration has another kind of attention, or the weights are quantized, or the
         configuration ties the embeddings and the weights hold another ``lm_head``.
 
     Notes
@@ -115,7 +115,7 @@ def _reorder(
     rope: RopeConfig,
     layout: str,
 ) -> None:
-    """Give queries and keys, and the gains that normalise them, the layout of the decoder."""
+    """Give queries and keys, and the gains that normalize them, the layout of the decoder."""
     turned = rope.rotary_dim or attention.head_dim
     heads = {"q_proj": attention.n_heads, "k_proj": attention.n_kv_heads, "q_norm": 1, "k_norm": 1}
     if attention.qk_norm_over == "width":

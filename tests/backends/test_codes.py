@@ -31,7 +31,7 @@ def test_a_deepseek_of_eight_bits_runs(lib, rng):
         eight = torch.from_numpy(drawn).to(torch.float8_e4m3fn)
         state |= {full: eight, f"{full}_scale_inv": torch.tensor([[0.25]])}
         expected[full] = 0.25 * eight.float().numpy()
-    with pytest.raises(ConfigError, match="quantised"):
+    with pytest.raises(ConfigError, match="quantized"):
         from_hf(state, DEEPSEEK)
     tokens, logits = lib.array(np.array([[3, 1, 4]])), []
     for one in (dequantised(state), expected):

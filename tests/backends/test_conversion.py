@@ -134,9 +134,9 @@ def test_more_refusals(lib):
     with pytest.raises(ConfigError, match="ALiBi"):
         lib.prune_heads(state, sloped, [1])
     as_one = AttentionConfig(7, 6, 4, qk_norm=True, qk_norm_over="width")
-    with pytest.raises(ConfigError, match="normalises all heads together"):
+    with pytest.raises(ConfigError, match="normalizes all heads together"):
         lib.prune_heads(state, as_one, [1])
-    with pytest.raises(ConfigError, match="normalises all heads together"):
+    with pytest.raises(ConfigError, match="normalizes all heads together"):
         lib.pool_kv_heads(state, as_one, 3)
     del state["v_proj.weight"]
     with pytest.raises(ConfigError, match=r"no v_proj\.weight"):

@@ -275,7 +275,7 @@ def test_a_step_reads_as_many_experts_as_the_cost_says(lib, monkeypatch, tokens)
     least, most = cost.expert_bounds(16, 3, tokens)
     assert least <= min(counts) <= max(counts) <= most
     expected = cost.expected_experts(16, 3, tokens)
-    # A router that favours some, as every drawn one does a little, wakes fewer.
+    # A router that favors some, as every drawn one does a little, wakes fewer.
     assert 0.8 * expected <= np.mean(counts) <= 1.02 * expected
 
 

@@ -162,7 +162,7 @@ def test_strange_numbers_of_experts_stay_what_they_are(lib):
 @pytest.mark.parametrize("part", ["gate_up_proj_blocks", "down_proj_scales"])
 def test_packed_codes_are_called_quantised(lib, part):
     codes = {f"model.layers.0.mlp.experts.{part}": lib.array(np.ones((3, 12, 1, 16), "uint8"))}
-    with pytest.raises(ConfigError, match=rf"{part} \(uint8\): the weights are quantised"):
+    with pytest.raises(ConfigError, match=rf"{part} \(uint8\): the weights are quantized"):
         from_hf(codes, FAMILIES["gpt_oss"])
     method = {**FAMILIES["gpt_oss"], "quantization_config": {"quant_method": "mxfp4"}}
     assert config_from_hf(method) == config_from_hf(FAMILIES["gpt_oss"])

@@ -435,9 +435,9 @@ LLAMA = DESCRIBED["llama"]
         ({"rope_scaling": {**LONG, "short_factor": 1, "factor": 2}}, "short_factor must be"),
         ({"rope_scaling": {**LONG, "original_max_position_embeddings": 1}}, "at least 2, got 1"),
         ({"quantization_config": {"quant_method": "gptq", "bits": 4}},
-         "quantised .*method 'gptq'.*convert"),
-        ({"quantization_config": {"quant_method": "bitsandbytes"}}, "quantised .*'bitsandbytes'"),
-        ({"quantization_config": "awq"}, "quantised .*'awq'"),
+         "quantized .*method 'gptq'.*convert"),
+        ({"quantization_config": {"quant_method": "bitsandbytes"}}, "quantized .*'bitsandbytes'"),
+        ({"quantization_config": "awq"}, "quantized .*'awq'"),
         ({"model_type": "qwen2_moe"}, "got 'qwen2_moe': its decoder needs layers with experts"),
         ({"model_type": "whatever"}, "got 'whatever': how its layers are made is not known"),
         ({"model_type": ["llama"]}, r"model_type must be one of deepseek_v2, .*, got \['llama'\]"),
@@ -505,7 +505,7 @@ CODES = {
 def test_codes_are_called_quantised(folders, tmp_path, lib, case):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
     save_safetensors(tmp_path / "model.safetensors", CODES[case])
-    with pytest.raises(ConfigError, match=r"^model\.safetensors: .*up_proj.*quantised"):
+    with pytest.raises(ConfigError, match=r"^model\.safetensors: .*up_proj.*quantized"):
         read_checkpoint(tmp_path, backend=lib.name)
 
 
@@ -515,9 +515,9 @@ def test_small_floats_are_called_quantised(folders, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
     weight = torch.ones(12, 8).to(torch.float8_e4m3fn)
     save_file({"model.layers.0.mlp.up_proj.weight": weight}, tmp_path / "model.safetensors")
-    with pytest.raises(DTypeError, match=r"model\.safetensors: .*F8_E4M3, .*quantised"):
+    with pytest.raises(DTypeError, match=r"model\.safetensors: .*F8_E4M3, .*quantized"):
         read_checkpoint(tmp_path)
-    with pytest.raises(ConfigError, match=r"up_proj\.weight \(float8_e4m3fn\).*quantised"):
+    with pytest.raises(ConfigError, match=r"up_proj\.weight \(float8_e4m3fn\).*quantized"):
         read_checkpoint(tmp_path, backend="torch")
 
 

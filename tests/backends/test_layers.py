@@ -1,4 +1,4 @@
-"""Normalisation, activations and the MLPs against formulas written out here."""
+"""Normalization, activations and the MLPs against formulas written out here."""
 
 from __future__ import annotations
 

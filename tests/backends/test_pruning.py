@@ -99,7 +99,7 @@ def test_what_is_refused(lib, rng):
         lib.prune_weight(weight, scores[:, :5], 0.5)
     with pytest.raises(ShapeError, match="norms has columns = 2"):
         lib.wanda_scores(weight, scores[:, 0])
-    with pytest.raises(ShapeError, match="4 neighbours at a time do not divide 6 columns"):
+    with pytest.raises(ShapeError, match="4 neighbors at a time do not divide 6 columns"):
         lib.n_of_m(weight, scores)
     with pytest.raises(ConfigError, match="n of m needs n below m, got n = 4 and m = 4"):
         lib.n_of_m(weight, scores, n=4)
@@ -180,7 +180,7 @@ def test_models_that_cannot_be_pruned(lib):
         lib.prune_weights(model, "2:4")
     with pytest.raises(ConfigError, match="within must be one of"):
         lib.prune_weights(model, 0.5, within="model")
-    with pytest.raises(ShapeError, match=r"q_proj: 3 neighbours at a time do not divide 16"):
+    with pytest.raises(ShapeError, match=r"q_proj: 3 neighbors at a time do not divide 16"):
         lib.prune_weights(model, Pattern(1, 3))
     three = {"layers.0.self_attn.q_proj": lib.array(np.ones(3))}
     with pytest.raises(ShapeError, match=r"q_proj: norms has columns = 3"):

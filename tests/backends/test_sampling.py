@@ -139,7 +139,7 @@ def test_the_smallest_temperatures_take_the_likeliest(lib, temperature, dtype, o
 
 
 def test_the_last_bit_decides_at_a_small_temperature(lib):
-    """1.9999999 and its neighbour have one float32 quotient, and are not equally likely."""
+    """1.9999999 and its neighbor have one float32 quotient, and are not equally likely."""
     near = np.nextafter(np.float32(2), np.float32(0))
     pair = np.array([[np.nextafter(near, np.float32(0)), near]] * 64, "float32")
     assert (lib.numpy(lib.sample_token(lib.array(pair), temperature=1e-9)) == 1).all()

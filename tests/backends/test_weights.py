@@ -448,7 +448,7 @@ def test_tied_heads_later_layers_and_old_tables_are_left_out():
     for kept in (config, first):
         ma.Decoder(kept).load_state_dict(from_llama(state, kept))
     state["model.layers.0.mlp.up_proj.weight_scale_inv"] = np.ones(1)
-    with pytest.raises(ConfigError, match="quantised"):
+    with pytest.raises(ConfigError, match="quantized"):
         from_llama(state, config)
 
 

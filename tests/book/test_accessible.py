@@ -140,7 +140,7 @@ def test_the_checks_see_what_they_look_for(visit: Visit) -> None:
 
 @pytest.mark.browser
 def test_pictures_keep_their_marks_in_forced_colours(visit: Visit) -> None:
-    """Two parts of a picture that differ by colour alone still do, and the controls are drawn."""
+    """Two parts of a picture that differ by color alone still do, and the controls are drawn."""
     page = visit("book/start.html", forced_colors="active")
     view = page.locator(".living[data-widget=softmax_choice] .living-live")
     view.locator("svg.soft-picture").wait_for()

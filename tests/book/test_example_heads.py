@@ -1,4 +1,4 @@
-"""The running example with four query heads: each pattern is there, and neighbours' keys agree."""
+"""The running example with four query heads: each pattern is there, and neighbors' keys agree."""
 
 from __future__ import annotations
 

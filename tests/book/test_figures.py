@@ -27,7 +27,7 @@ figures: Any = script("book/_ext/figures.py")
 
 
 def properties(selector: str, sheet: str = SHEET) -> dict[str, str]:
-    """Colours that a rule gives to custom properties."""
+    """Colors that a rule gives to custom properties."""
     rule = sheet.partition(selector)[2].partition("}")[0]
     return dict(re.findall(r"--(?:living|pst-color)-([\w-]+): (#[0-9a-f]{6});", rule))
 
@@ -43,13 +43,13 @@ def luminance(colour: str) -> float:
 
 
 def contrast(one: str, other: str) -> float:
-    """Contrast ratio of two colours."""
+    """Contrast ratio of two colors."""
     dim, bright = sorted((luminance(one), luminance(other)))
     return (bright + 0.05) / (dim + 0.05)
 
 
 def mixed(colour: str, ground: str, share: float) -> str:
-    """A colour laid over a ground."""
+    """A color laid over a ground."""
     pairs = [(int(colour[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
 
@@ -64,7 +64,7 @@ def test_python_and_css_have_one_palette() -> None:
 
 
 def test_what_a_picture_falls_back_to_is_the_palette() -> None:
-    """A picture that stands alone has the colours of light paper."""
+    """A picture that stands alone has the colors of light paper."""
     sheets = "".join(path.read_text("utf-8") for path in JS.glob("*/style.css"))
     used = set(re.findall(r"(?:fill|stroke): var\(--living-([\w-]+), (#[0-9a-f]{6})\)", sheets))
     assert {"query", "key", "value", "weight", "cache", "new"} <= {name for name, _ in used}
@@ -136,7 +136,7 @@ def test_a_figure_takes_the_colours_of_its_page() -> None:
         lambda ax: ax.plot([0, 1], [0, 1], color="#ff00ff"),
         lambda ax: ax.imshow(np.eye(3), cmap="gray"),
     ],
-    ids=["a colour of its own", "pixels"],
+    ids=["a color of its own", "pixels"],
 )
 def test_a_figure_that_cannot_follow_keeps_its_card(draw: Callable[[Any], object]) -> None:
     markup = figures.Drawing(drawn(draw), "f-", "x").markup()

@@ -16,9 +16,9 @@ PAGES = sorted(HTML.glob("book/*.html"))
 DRAWN = [path.stem for path in PAGES if 'class="drawn"' in path.read_text("utf-8")]
 CHAPTER = "book/mqa-gqa.html"
 
-# Colours, as hexadecimal numbers, of the words and of the marks of all figures.
+# Colors, as hexadecimal numbers, of the words and of the marks of all figures.
 SHOWN = """() => {
-  const hex = (colour) => colour.startsWith("rgb(") ? "#" + colour.match(/\\d+/g)
+  const hex = (color) => color.startsWith("rgb(") ? "#" + color.match(/\\d+/g)
     .map((part) => Number(part).toString(16).padStart(2, "0")).join("") : null;
   const seen = (what) => `.drawn:not(.drawn-card) :is(${what}):not(defs *)`;
   const all = (what, part) => [...document.querySelectorAll(seen(what))]
@@ -37,7 +37,7 @@ LEAST = """() => {
 
 
 def assert_shown_in(page: Page, colours: dict[str, str]) -> None:
-    """All figures have a theme's colours, and nothing of them is too faint."""
+    """All figures have a theme's colors, and nothing of them is too faint."""
     words, marks = (set(found) for found in page.evaluate(SHOWN))
     assert words
     assert words | marks <= set(colours.values())

@@ -62,7 +62,7 @@ def installed(*files: Path, make: Callable[[Path], None]) -> Path:
 
 
 def free_ports(count: int) -> int:
-    """The first of so many neighbouring ports on which nobody listens."""
+    """The first of so many neighboring ports on which nobody listens."""
     for _ in range(100):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

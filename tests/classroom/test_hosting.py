@@ -40,7 +40,7 @@ SAY = "import importlib.util; print(importlib.util.find_spec('torch'))"
 
 
 def pins(path: Path) -> dict[str, str]:
-    """Versions by the packages' normalised names."""
+    """Versions by the packages' normalized names."""
     found = re.findall(r"^([\w.-]+)==([^\s;]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found}
 

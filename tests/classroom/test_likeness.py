@@ -87,11 +87,11 @@ def masked_attention(q, k, v, mask):
     scale = 1 / np.sqrt(k.shape[1])
     logits = np.ma.masked_array(scale * np.dot(q, k.transpose()), mask=~mask)
     best = logits.max(axis=1).filled(0)
-    unnormalised = np.exp(logits - best[:, None]).filled(0)
-    norm = unnormalised.sum(axis=1)
+    unnormalized = np.exp(logits - best[:, None]).filled(0)
+    norm = unnormalized.sum(axis=1)
     result = np.zeros((q.shape[0], v.shape[1]))
     alive = norm > 0
-    result[alive] = unnormalised[alive] @ v / norm[alive, None]
+    result[alive] = unnormalized[alive] @ v / norm[alive, None]
     return result
 """,
 }

@@ -190,7 +190,7 @@ def test_every_chapter_is_a_package_that_the_schemas_of_scorm_allow() -> None:
     ("old", "new"),
     [
         (b'adlcp:scormtype="sco"', b'adlcp:scormtype="page"'),
-        (b"<organizations ", b"<organisations "),
+        (b"<organizations ", b"<organizations "),
         (b'identifier="page"', b'identifier="1 page"'),
         (b"</schema>", b"</schema><place/>"),
     ],

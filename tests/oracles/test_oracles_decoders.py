@@ -207,7 +207,7 @@ CASES |= {  # with experts
         },
     ),
     "Qwen3Moe": ("Qwen3Moe", QWEN_MOE),
-    "Qwen3Moe: normalised, some dense, windows": (
+    "Qwen3Moe: normalized, some dense, windows": (
         "Qwen3Moe",
         {
             **QWEN_MOE, "norm_topk_prob": True, "mlp_only_layers": [0], "attention_bias": True,

@@ -1,4 +1,4 @@
-"""Codes against PyTorch's fake quantisation, per group of a channel and of a token.
+"""Codes against PyTorch's fake quantization, per group of a channel and of a token.
 
 With a zero point that is no whole number it does what the cache does,
 ``(round(x / scale + zero_point) - zero_point) * scale`` with ``zero_point = -zero / scale`` and

@@ -59,7 +59,7 @@ def test_everything_seen(backend, dtype, q_len, kv_len):
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("dtype", BOUNDS, ids=str)
 def test_grouped_heads(n_kv_heads, causal, dtype):
-    """`enable_gqa` repeats each key/value head for its neighbours, as we read it."""
+    """`enable_gqa` repeats each key/value head for its neighbors, as we read it."""
     q, k, v = draw(n_kv_heads, 17, 17, dtype=dtype)
     expected = F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True)
     agree(answers(q, k, v, causal=causal), expected)

@@ -1,4 +1,4 @@
-"""A matrix of weights in few bits: codes, and scales that neighbours share."""
+"""A matrix of weights in few bits: codes, and scales that neighbors share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around attention: projections, normalisation and the MLP."""
+"""What stands around attention: projections, normalization and the MLP."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rms_norm(x: Array, weight: Array, *, eps: float = 1e-6) -> Array:
     Parameters
     ----------
     x : array (..., d)
-        Rows to normalise.
+        Rows to normalize.
     weight : array (d,)
         Gain of each feature.
     eps : float
@@ -100,7 +100,7 @@ def layer_norm(x: Array, weight: Array, bias: Array | None = None, *, eps: float
     Parameters
     ----------
     x : array (..., d)
-        Rows to normalise.
+        Rows to normalize.
     weight : array (d,)
         Gain of each feature.
     bias : array (d,) or None
@@ -360,7 +360,7 @@ class Embedding(Module):
 
 
 class Norm(Module):
-    """A normalisation with its weights.
+    """A normalization with its weights.
 
     ``y = layer_norm(x) or rms_norm(x)``
 
@@ -369,7 +369,7 @@ class Norm(Module):
     d_model : int
         Features of a row.
     kind : {"layer_norm", "rms_norm"}
-        Which normalisation; the layer norm has a bias.
+        Which normalization; the layer norm has a bias.
     eps : float
         Added to the variance.
     dtype : str or data type
@@ -384,7 +384,7 @@ class Norm(Module):
 
     Notes
     -----
-    Starts as the plain normalisation: weight 1, bias 0.
+    Starts as the plain normalization: weight 1, bias 0.
 
     References
     ----------
@@ -412,7 +412,7 @@ class Norm(Module):
         return {"d_model": len(self.weight), "kind": self.kind, "eps": self.eps}
 
     def __call__(self, x: Array) -> Array:
-        """Normalise each vector of an array (..., d_model)."""
+        """Normalize each vector of an array (..., d_model)."""
         _check_rows(x, weight=self.weight)
         return self._run(x)
 

@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 
 class DecoderLayer(Module):
-    """Attention and MLP, each with its normalisation and added to the stream.
+    """Attention and MLP, each with its normalization and added to the stream.
 
     ``h = x + self_attn(norm(x));  y = h + mlp(norm(h))``
 

@@ -169,7 +169,7 @@ class Indexer(Module):
 
     Notes
     -----
-    Weights: ``wq``, ``wk``, ``weights_proj`` (out, in) and ``k_norm``, a layer normalisation.
+    Weights: ``wq``, ``wk``, ``weights_proj`` (out, in) and ``k_norm``, a layer normalization.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Softmax, its logarithm's normaliser and its backward pass."""
+"""Softmax, its logarithm's normalizer and its backward pass."""
 
 from __future__ import annotations
 

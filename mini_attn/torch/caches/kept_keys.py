@@ -73,7 +73,7 @@ def per_group(weights: Tensor, n_kv_heads: int) -> Tensor:
 
 
 def pool_weights(weights: Tensor, kernel: int, pooling: str = "max") -> Tensor:
-    """The largest or the mean of what a key and its neighbours have got.
+    """The largest or the mean of what a key and its neighbors have got.
 
     ``max: out[j] = max of weights[j - kernel // 2 … j + kernel // 2];
     mean: their sum / kernel, with 0 beyond the ends``
@@ -83,7 +83,7 @@ def pool_weights(weights: Tensor, kernel: int, pooling: str = "max") -> Tensor:
     weights : tensor (..., kv_len)
         What each key has got.
     kernel : int
-        Neighbours, the key's own place included; an odd number.
+        Neighbors, the key's own place included; an odd number.
     pooling : {"max", "mean"}
         Which of the two.
 

@@ -41,7 +41,7 @@ def pool_kv_heads(
     DTypeError
         If the state is no mapping, or a weight no floating-point tensor of the backend.
     ConfigError
-        If the heads do not divide, the layer normalises all heads together, or a weight is missing.
+        If the heads do not divide, the layer normalizes all heads together, or a weight is missing.
 
     Notes
     -----
@@ -94,7 +94,7 @@ def prune_heads(
         If the state is no mapping, or a weight no floating-point tensor of the backend.
     ConfigError
         If a head does not exist or is named twice, none would be left, the groups that are
-        left would differ in size, the layer has ALiBi or normalises all heads together, or a
+        left would differ in size, the layer has ALiBi or normalizes all heads together, or a
         weight is missing.
 
     Notes

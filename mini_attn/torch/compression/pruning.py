@@ -175,9 +175,9 @@ def prune_weight(weight: Tensor, scores: Tensor, share: float, *, within: str = 
 
 
 def n_of_m(weight: Tensor, scores: Tensor, *, n: int = 2, m: int = 4) -> Tensor:
-    """Keep the n weights with the highest scores of every m neighbours in a row.
+    """Keep the n weights with the highest scores of every m neighbors in a row.
 
-    ``weight[i, j] = 0 where scores[i, j] is among the m - n lowest of its m neighbours``
+    ``weight[i, j] = 0 where scores[i, j] is among the m - n lowest of its m neighbors``
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def n_of_m(weight: Tensor, scores: Tensor, *, n: int = 2, m: int = 4) -> Tensor:
     scores : tensor (rows, columns)
         One score for each weight, without NaN.
     n, m : int
-        Weights that stay, and neighbours they are chosen from; m divides the columns.
+        Weights that stay, and neighbors they are chosen from; m divides the columns.
 
     Returns
     -------
@@ -337,9 +337,7 @@ def prune_weights(
     if not isinstance(share, Pattern):
         check_share(share)
     elif within != "row":
-        raise ConfigError(
-            f"within={within!r} needs a share: a pattern compares neighbours of a row"
-        )
+        raise ConfigError(f"within={within!r} needs a share: a pattern compares neighbors of a row")
     if norms is not None and not isinstance(norms, dict):
         raise ConfigError(f"norms must map names to arrays, or be None, got {norms!r:.60}")
 
@@ -472,7 +470,7 @@ def _without_lowest(weight: Tensor, scores: Tensor, share: float, within: str) -
 def _of_pattern(weight: Tensor, scores: Tensor, pattern: Pattern) -> Tensor:
     rows, columns = weight.shape
     if columns % pattern.m:
-        raise ShapeError(f"{pattern.m} neighbours at a time do not divide {columns} columns")
+        raise ShapeError(f"{pattern.m} neighbors at a time do not divide {columns} columns")
     groups = (rows * columns // pattern.m, pattern.m)
     share = 1 - pattern.n / pattern.m
     kept = _without_lowest(weight.reshape(groups), scores.reshape(groups), share, "row")

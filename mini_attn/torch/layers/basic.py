@@ -1,4 +1,4 @@
-"""What stands around attention: projections, normalisation and the MLP."""
+"""What stands around attention: projections, normalization and the MLP."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
     Parameters
     ----------
     x : tensor (..., d)
-        Rows to normalise.
+        Rows to normalize.
     weight : tensor (d,)
         Gain of each feature.
     eps : float
@@ -104,7 +104,7 @@ def layer_norm(
     Parameters
     ----------
     x : tensor (..., d)
-        Rows to normalise.
+        Rows to normalize.
     weight : tensor (d,)
         Gain of each feature.
     bias : tensor (d,) or None
@@ -389,7 +389,7 @@ class Embedding(Module):
 
 
 class Norm(Module):
-    """A normalisation with its weights.
+    """A normalization with its weights.
 
     ``y = layer_norm(x) or rms_norm(x)``
 
@@ -398,7 +398,7 @@ class Norm(Module):
     d_model : int
         Features of a row.
     kind : {"layer_norm", "rms_norm"}
-        Which normalisation; the layer norm has a bias.
+        Which normalization; the layer norm has a bias.
     eps : float
         Added to the variance.
     dtype : str or data type
@@ -415,7 +415,7 @@ class Norm(Module):
 
     Notes
     -----
-    Starts as the plain normalisation: weight 1, bias 0.
+    Starts as the plain normalization: weight 1, bias 0.
 
     References
     ----------
@@ -450,7 +450,7 @@ class Norm(Module):
         return {"d_model": len(self.weight), "kind": self.kind, "eps": self.eps}
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise each vector of a tensor (..., d_model)."""
+        """Normalize each vector of a tensor (..., d_model)."""
         _check_rows(x, weight=self.weight)
         if self.kind == "rms_norm":
             return _rms_norm(x, self.weight, self.eps)
