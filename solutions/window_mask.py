@@ -105,7 +105,7 @@ WRONG = [
             np.arange(len(q_positions)) + len(kv_positions) - len(q_positions), kv_positions, window
         ),
         "property",
-        "placed by their rows",
+        "placed the queries by their rows",
     ),
     (
         "one too many, empty slots",

@@ -152,7 +152,7 @@ WRONG = [
     ),
     ("no norm", _no_norm, "by hand", "left out the norm"),
     ("no gain", _no_gain, "by hand", "left out the gain"),
-    ("an epsilon", _epsilon, "edges", "an ε inside"),
+    ("an epsilon", _epsilon, "property", "an ε inside"),
     ("neither", _neither, "by hand", "both the norm"),
     ("a norm for each, no gain", _own_norm_no_gain, "by hand", "Two things"),
     ("swapped", _swapped, "by hand", "the sign"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from functools import partial
@@ -328,5 +329,5 @@ def test_an_answer_that_holds_too_much_is_told_so() -> None:
 
 def test_what_the_text_forbids_is_checked() -> None:
     for task in map(exercise, checked_ids()):
-        told = "Leave" in task.text or "leave `" in task.text
-        assert task.keeps_inputs == told, task.id
+        told = re.search(r"[Ll]eave `|Leave|[Dd]on.t change (`|the (four )?arrays)", task.text)
+        assert task.keeps_inputs == bool(told), task.id

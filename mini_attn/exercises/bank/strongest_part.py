@@ -111,8 +111,9 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     query = int((got != wanted).argmax())
     if not 0 <= got[query] < count:
         return f"There's no key {got[query]}. Keys count from 0 to {count - 1}."
-    return f"For query {query}, the part of key {wanted[query]} is longer than that of "
-    f"{got[query]}."
+    return (
+        f"For query {query}, the part of key {wanted[query]} is longer than that of {got[query]}."
+    )
 
 
 EXERCISE = Exercise(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from mini_attn import cost
 from mini_attn.models import MODELS
@@ -145,7 +146,8 @@ def _wrap() -> Question:
 
 def _faster() -> Question:
     context, window = 32_768, MISTRAL.window or 0
-    full = replace(MISTRAL, attention="gqa", window=None)
+    sizes: dict[str, Any] = {"attention": "gqa", "window": None}
+    full = replace(MISTRAL, **sizes)
 
     def percent(batch: int) -> int:
         read = [
