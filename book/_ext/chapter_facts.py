@@ -22,8 +22,17 @@ ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\[[^\]]*\]\(([\w-]+)\.ipynb\)")
 HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
 GOALS = "After this page you can"
-WORDS_A_MINUTE, LINES_A_MINUTE = 200, 20  # of prose with formulas, and of code that one follows
-MINUTES_A_TRY = 1  # to guess at a prediction, or to move a picture and look
+# What readers needed, not what they hoped: prose with formulas, and code that one follows.
+WORDS_A_MINUTE, LINES_A_MINUTE = 150, 12
+MINUTES_A_TRY = 1.5  # to guess at a prediction, or to move a picture and look
+ROAD = "The road"  # the part of the contents that everybody needs
+ROAD_MINUTES, OTHER_MINUTES, WHOLE_ROAD_MINUTES = 20, 30, 150  # of open path, at most
+FACTORS = {  # of the bytes of a cache, by the name that a chapter's metadata gives them
+    "layers": "layers that keep",
+    "entries": "entries kept",
+    "values": "values per entry",
+    "bits": "bits per value",
+}
 TRIED = {"widget", "living-plot", "prediction"}
 UNREAD = {"import", "hide-input", "remove-input", "remove-cell", "widget", "prediction"}
 DEEPER = "deeper"  # tag of a heading whose section the rest of the chapter does not need
@@ -95,19 +104,16 @@ class Chapter:
         paragraphs = self.about.split("\n\n")
         return next(p for p in paragraphs if p.startswith(("You need", "It helps")))
 
-    def passages(self) -> Iterator[tuple[int, float]]:
-        """Minutes to read each passage, with the cell of the heading that folds it, or -1.
-
-        A picture in a fold is of its minutes; those that stand open are told apart.
-        """
+    def parts(self) -> Iterator[tuple[int, nbformat.NotebookNode, str]]:
+        """Yield the passages outside of exercises: folding heading's cell or -1, cell and text."""
         fold, level, task = -1, 0, False
         for number, cell in enumerate(self.cells):
-            tags = set(cell.metadata.get("tags", []))
-            if tags & TRIED:
-                yield fold if fold >= 0 else OPEN_TRIES, MINUTES_A_TRY
-            if "exercise" in cell.metadata or tags & UNREAD:
+            if "exercise" in cell.metadata:
                 continue
-            for text in NEW_SECTION.split(cell.source) if cell.cell_type == "markdown" else ():
+            if cell.cell_type == "code":
+                yield fold, cell, cell.source
+                continue
+            for text in NEW_SECTION.split(cell.source.split(GOALS)[0]):  # the rest is in a box
                 depth = len(text) - len(text.lstrip("#"))
                 if depth:
                     task = bool(EXERCISE.match(text.lstrip("# ")))
@@ -115,13 +121,27 @@ class Chapter:
                     continue
                 if 0 < depth <= level:
                     fold, level = -1, 0
-                if depth and DEEPER in tags:
+                if depth and DEEPER in cell.metadata.get("tags", []):
                     heading, lead, *behind = text.split("\n\n", 2)
-                    yield -1, minutes_of_words(heading + lead)
+                    yield -1, cell, f"{heading}\n\n{lead}"
                     fold, level, text = number, depth, "".join(behind)
-                yield fold, minutes_of_words(text)
+                yield fold, cell, text
+
+    def passages(self) -> Iterator[tuple[int, float]]:
+        """Yield minutes of each passage, with the cell of the heading that folds it, or -1.
+
+        A picture in a fold is of its minutes; those that stand open are told apart.
+        """
+        for fold, cell, text in self.parts():
+            tags = set(cell.metadata.get("tags", []))
+            if tags & TRIED:
+                yield fold if fold >= 0 else OPEN_TRIES, MINUTES_A_TRY
+            if tags & UNREAD:
+                continue
             if cell.cell_type == "code":
-                yield fold, len(re.findall(r"^.*\S", cell.source, re.MULTILINE)) / LINES_A_MINUTE
+                yield fold, len(re.findall(r"^.*\S", text, re.MULTILINE)) / LINES_A_MINUTE
+            else:
+                yield fold, minutes_of_words(text)
 
     @cached_property
     def minutes(self) -> dict[int, int]:
@@ -151,6 +171,25 @@ class Chapter:
     def deeper(self) -> int:
         """Minutes that its folded sections take together."""
         return sum(self.minutes.values()) - self.reading
+
+    @property
+    def limit(self) -> int:
+        """Minutes that its open path may take."""
+        return ROAD_MINUTES if self.part == ROAD else OTHER_MINUTES
+
+    @property
+    def factor(self) -> str | None:
+        """The factor of the cache's bytes that it shrinks, a key of `FACTORS`, if it shrinks one.
+
+        Raises
+        ------
+        ValueError
+            If its metadata names another.
+        """
+        named = self.notebook.metadata.get("mini_attn", {}).get("factor")
+        if named is not None and named not in FACTORS:
+            raise ValueError(f"{self.stem} shrinks {named!r}; expected one of {', '.join(FACTORS)}")
+        return named
 
     @cached_property
     def working(self) -> int:

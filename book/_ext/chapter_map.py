@@ -1,7 +1,8 @@
-"""The map of prerequisites, drawn from what the chapters say they need.
+"""Draw the two maps of the book: what needs what, and which factor a chapter shrinks.
 
-A column is a part of the book (two, where chapters of a part stand side by side), a row is one
-step further from the start.
+In the map of prerequisites a column is a part of the book (two, where chapters of a part are side
+by side), and a row is one step further from the start. The map of factors is the product of four
+that makes the bytes of a cache, each with the chapters that shrink it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from html import escape
 
-from chapter_facts import Chapter, before
+from chapter_facts import FACTORS, Chapter, before
 
 BOX, ROW, GAP, TOP = (108, 46), 86, 18, 26
 TEXT = "fill:var(--pst-color-text-base);font:12.5px/1 var(--book-sans)"
@@ -53,7 +54,7 @@ def arrows(chapters: dict[str, Chapter]) -> Iterator[tuple[str, str, bool]]:
 def route(start: tuple[float, float], end: tuple[float, float], lean: float) -> str:
     """The way of an arrow between two boxes' corners; a long one goes down beside the boxes."""
     (x, y), (u, v) = start, end
-    if y == v:  # neighbours: from side to side
+    if y == v:  # neighbors: from side to side
         side = (x + BOX[0], u - 5) if x < u else (x, u + BOX[0] + 5)
         return f"M{side[0]:.0f} {y + 30:.0f}H{side[1]:.0f}"
     foot, top, head = x + BOX[0] / 2 + lean, y + BOX[1], u + BOX[0] / 2 - lean
@@ -90,7 +91,7 @@ def box(chapter: Chapter, x: float, y: float) -> str:
 
 
 def draw(chapters: dict[str, Chapter]) -> str:
-    """The map as SVG; its words are text, its colours those of the page."""
+    """The map as SVG; its words are text, its colors those of the page."""
     place = places(chapters)
     corner = {s: (c * (BOX[0] + GAP) + 4, r * ROW + TOP) for s, (c, r) in place.items()}
     width = max(x for x, _ in corner.values()) + BOX[0] + 4
@@ -116,4 +117,22 @@ def draw(chapters: dict[str, Chapter]) -> str:
         'style="width:100%;min-width:640px;height:auto" '
         f'aria-label="Chapters and what they need"><defs>{tip}</defs>'
         f"{''.join(parts)}</svg></div>"
+    )
+
+
+def factors(chapters: dict[str, Chapter], marked: str | None = None) -> str:
+    """Return the product of factors as a list; one may be marked as what the page shrinks."""
+    items = []
+    for key, words in FACTORS.items():
+        links = ", ".join(
+            f'<a href="{stem}.html">{escape(chapter.title)}</a>'
+            for stem, chapter in chapters.items()
+            if chapter.factor == key
+        )
+        here = ' aria-current="true"' if key == marked else ""
+        small = "this chapter" if key == marked else links or "chapters to come"
+        items.append(f"<li{here}><b>{words}</b><small>{small}</small></li>")
+    return (
+        '<div class="factor-map" role="group" aria-label="What makes the bytes of a cache">'
+        f"<span>cache bytes =</span><ul>{''.join(items)}</ul></div>"
     )

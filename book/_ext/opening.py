@@ -10,7 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from chapter_facts import GOALS, LINES_A_MINUTE, WORDS_A_MINUTE, Chapter, chapter_at
+from chapter_facts import (
+    GOALS,
+    LINES_A_MINUTE,
+    MINUTES_A_TRY,
+    WORDS_A_MINUTE,
+    Chapter,
+    chapter_at,
+    read_chapters,
+)
+from chapter_map import factors
 from covers import cell_of, raw, refill
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -22,10 +31,9 @@ BOX = """<details class="about-page"><summary>About this page
 <span class="about-time">{reading} min to read · {trying} min to predict and try{deeper} ·
 {tasks} min of exercises</span></summary>
 <div class="about-body">
-<p class="about-minutes">The minutes to read are for the text and the code that stand open, at
-{words} words and {lines} lines of code a minute; a formula that is new to you takes longer. Each
-prediction and each picture counts as one minute more, and each exercise says its own.
-{sums}</p>"""
+<p class="about-minutes">Reading time covers the open text and code, at {words} words or {lines}
+lines of code per minute. Each open prediction or picture adds {tries} minutes, and each exercise
+states its own time. {sums}</p>"""
 
 
 def goals_of(room: nodes.section) -> list[nodes.Element]:
@@ -38,8 +46,8 @@ def goals_of(room: nodes.section) -> list[nodes.Element]:
 def summed(chapter: Chapter) -> str:
     """Add up the minutes and name each kind in the sum."""
     visit, tasks = chapter.visit, chapter.working
-    kinds = [f"{visit} for what stands open"]
-    kinds += [f"{chapter.deeper} for what is folded"] if chapter.deeper else []
+    kinds = [f"{visit} for the open text"]
+    kinds += [f"{chapter.deeper} for the folded sections"] if chapter.deeper else []
     kinds += [f"{tasks} for the exercises"] if tasks else []
     listed = " and ".join([", ".join(kinds[:-1]), kinds[-1]] if kinds[1:] else kinds)
     return f"Together that is about {visit + chapter.deeper + tasks} minutes: {listed}."
@@ -57,11 +65,12 @@ def fold(room: nodes.section, chapter: Chapter) -> None:
     deeper = f" · {chapter.deeper} min deeper" if chapter.deeper else ""
     box = BOX.format(
         reading=chapter.reading, trying=chapter.trying, deeper=deeper, tasks=chapter.working,
-        words=WORDS_A_MINUTE, lines=LINES_A_MINUTE, sums=summed(chapter),
+        words=WORDS_A_MINUTE, lines=LINES_A_MINUTE, tries=MINUTES_A_TRY, sums=summed(chapter),
     )  # fmt: skip
     heading = nodes.paragraph("", "", nodes.strong("", "Set-up"), classes=["about-setup"])
     kept = nodes.container("", *goals, classes=["about-goals"])
-    inside = [raw(box), kept, raw(RUN_LINKS), heading, *imports, raw("</div></details>")]
+    strip = [raw(factors(read_chapters(), chapter.factor))] if chapter.factor else []
+    inside = [*strip, raw(box), kept, raw(RUN_LINKS), heading, *imports, raw("</div></details>")]
     before, behind = room.children[:place], room.children[place + len(goals) :]
     refill(room, [node for node in before if node not in imports] + inside + behind)
 

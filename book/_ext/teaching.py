@@ -7,6 +7,10 @@ metadata of the chapters' notebooks. ``{plan}`` takes rows ``when | minutes of t
 then a sheet holds what is assessed in them and any other row the practice, without what a row
 names by its id. ``rest`` stands for the chapters that no row names. What does not add up or does
 not exist is an error of the build.
+
+``{routes}`` takes rows ``for whom | chapters that are the goal`` and lists, for each, all chapters
+that these build on. ``{totals}`` says how long the road and the book take, ``{factor-map}`` which
+chapter shrinks which factor of a cache's bytes.
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # solutions/, to know what is wrong
 
-from chapter_facts import ROOT, Chapter, before, read_chapters
-from chapter_map import draw
+from chapter_facts import ROAD, ROOT, Chapter, before, read_chapters
+from chapter_map import draw, factors
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
@@ -60,6 +64,43 @@ def goals(chapters: Chapters) -> list[str]:
             "",
         ]  # fmt: skip
     return lines
+
+
+def routes(chapters: Chapters, rows: Iterable[str]) -> list[str]:
+    """List for each row what its goals build on, in the order of the book, with the minutes.
+
+    Raises
+    ------
+    KeyError
+        If a goal is no chapter.
+    """
+    lines = []
+    for row in rows:
+        name, goals = (cell.strip() for cell in row.split("|"))
+        needed = {stem for goal in goals.split() for stem in before(chapters, chapters[goal].stem)}
+        stems = [stem for stem in chapters if stem in needed]
+        links = " · ".join(f"[{chapters[s].number}. {chapters[s].title}]({s}.ipynb)" for s in stems)
+        lines.append(f"- **{name}** ({sum(chapters[s].visit for s in stems)} minutes): {links}")
+    return lines
+
+
+def hours(minutes: int) -> str:
+    """Minutes as hours, to the nearest half: 150 is 2½."""
+    halves = round(minutes / 30)
+    return f"{halves // 2 or ''}{'½' if halves % 2 else ''}"
+
+
+def totals(chapters: Chapters) -> list[str]:
+    """Say in a sentence how long the road takes, and the whole book."""
+    road = sum(c.visit for c in chapters.values() if c.part == ROAD)
+    opened = sum(c.visit for c in chapters.values())
+    folded = sum(c.deeper for c in chapters.values())
+    tasks = sum(c.working for c in chapters.values())
+    return [
+        f"**The road takes {hours(road)} hours** ({road} minutes, predictions included). The open "
+        f"text of all {len(chapters)} chapters takes {hours(opened)} hours, the folded sections "
+        f"another {hours(folded)}, and the exercises {hours(tasks)}."
+    ]
 
 
 def idea(task: Exercise) -> str:
@@ -203,9 +244,13 @@ class Teaching(SphinxDirective):
         rows = [line for line in self.content if line.strip()]
         if self.name == "chapter-map":
             return [nodes.raw("", draw(chapters), format="html")]
+        if self.name == "factor-map":
+            return [nodes.raw("", factors(chapters), format="html")]
         try:
             lines = {
                 "chapter-goals": lambda: goals(chapters),
+                "routes": lambda: routes(chapters, rows),
+                "totals": lambda: totals(chapters),
                 "exercise-table": lambda: exercise_table(chapters),
                 "misconceptions": lambda: misconceptions(
                     chapters, {stem: c.misconceptions for stem, c in chapters.items()}
@@ -224,6 +269,7 @@ class Teaching(SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
-    for name in ("chapter-map", "chapter-goals", "exercise-table", "misconceptions", "plan"):
+    for name in ("chapter-map", "factor-map", "chapter-goals", "exercise-table", "misconceptions",
+                 "plan", "routes", "totals"):  # fmt: skip
         app.add_directive(name, Teaching)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -31,7 +31,8 @@ def meanings(env: BuildEnvironment) -> dict[str, tuple[str, str]]:
     """Anchor and meaning of each term, as the glossary page has them."""
     found = {}
     for entry in env.get_doctree(GLOSSARY).findall(nodes.definition_list_item):
-        (meaning,) = entry.findall(nodes.definition)
+        (definition,) = entry.findall(nodes.definition)
+        meaning = next(definition.findall(nodes.paragraph))  # the next one says where it's from
         for term in entry.findall(nodes.term):
             words = term.astext()
             if words not in EVERYDAY:

@@ -48,9 +48,12 @@ def test_folded_minutes_are_counted_apart(make: Any, tmp_path: Path) -> None:
         new_markdown_cell(f"{LONG}\n\n## Summary\n\n{LONG}"),
     ]
     chapter = chapter_of(make, tmp_path, cells)
-    assert chapter.minutes == {-1: 3 + 3 + 3 + 2 + 3, 1: 3 + 1 + 1 + 3}
-    assert (chapter.reading, chapter.trying, chapter.deeper) == (14, 2, 8)
-    assert chapter.visit == 16
+    text, open_code, folded_code, a_try = 600 / 150, 40 / 12, 20 / 12, 1.5
+    assert chapter.minutes == {
+        -1: round(4 * text + open_code), 1: round(2 * text + folded_code + a_try)
+    }  # fmt: skip
+    assert (chapter.reading, chapter.trying, chapter.deeper) == (19, 3, 11)
+    assert chapter.visit == 22
 
 
 def test_an_exercise_is_not_folded(make: Any, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from types import SimpleNamespace
 
 import nbformat
@@ -15,6 +16,7 @@ from tests.site import change
 from tools import ROOT
 
 STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
+CHAPTERS = script("book/_ext/living.py").read_chapters()
 SCREENS = {"wide": (1440, 800), "phone": (390, 844)}
 SEEN = """() => {
   const box = (part) => document.querySelector(part).getBoundingClientRect();
@@ -42,9 +44,9 @@ def test_a_notebook_begins_with_a_question_and_a_guess(stem: str) -> None:
 @pytest.mark.parametrize(
     ("deeper", "tasks", "told"),
     [
-        (11, 102, "140 minutes: 27 for what stands open, 11 for what is folded and 102 for the"),
-        (0, 40, "67 minutes: 27 for what stands open and 40 for the exercises."),
-        (0, 0, "27 minutes: 27 for what stands open."),
+        (11, 102, "140 minutes: 27 for the open text, 11 for the folded sections and 102"),
+        (0, 40, "67 minutes: 27 for the open text and 40 for the exercises."),
+        (0, 0, "27 minutes: 27 for the open text."),
     ],
 )
 def test_the_minutes_of_a_chapter_are_all_in_their_sum(deeper: int, tasks: int, told: str) -> None:
@@ -88,3 +90,30 @@ def assert_first_screen_holds_question_and_picture(page: Page, screen: str) -> N
     assert seen["question"] >= 0
     assert seen["guess"] <= height
     assert seen["bottom"] <= height, seen
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_chapter_marks_the_factor_that_it_shrinks(stem: str) -> None:
+    """Below the first picture, once, and no other factor is marked."""
+    facts = sys.modules["chapter_facts"]
+    factor = CHAPTERS[stem].factor
+    strips = built_page(f"book/{stem}.html").select("article .factor-map")
+    assert len(strips) == bool(factor)
+    for strip in strips:
+        marked = [item.b.get_text() for item in strip.select("li[aria-current]")]
+        assert marked == [facts.FACTORS[factor]]
+        assert strip.find_previous(class_="living")
+        assert strip.find_next("details", class_="about-page")
+
+
+def test_each_factor_but_the_one_to_come_has_its_chapters() -> None:
+    assert {c.factor for c in CHAPTERS.values()} - {None} >= {"entries", "values", "bits"}
+
+
+def test_a_factor_that_there_is_not_is_refused() -> None:
+    chapter = type(CHAPTERS["mla"])("mla", "", 0)
+    chapter.__dict__["notebook"] = nbformat.v4.new_notebook(
+        metadata={"mini_attn": {"factor": "heads"}}
+    )
+    with pytest.raises(ValueError, match="shrinks 'heads'; expected one of layers, entries"):
+        _ = chapter.factor

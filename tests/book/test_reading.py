@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +14,6 @@ from tests.scripts import script
 from tools import ROOT
 from tools.site import Visit
 
-MOST = 25  # minutes to read what stands open
 CHAPTERS = script("book/_ext/living.py").read_chapters()
 STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
 ASKED = {
@@ -80,7 +80,7 @@ def test_search_finds_the_chapter_first(visit: Visit, words: str) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_the_first_page_offers_where_one_stopped(visit: Visit, protocol: str) -> None:
     page = visit("book/index.html", protocol=protocol)
     line = page.locator(".resume")
@@ -122,7 +122,7 @@ def test_a_dead_link_leads_into_the_book(visit: Visit, address: str) -> None:
 def test_what_stands_open_takes_no_longer_than_promised(stem: str) -> None:
     """The boxes tell their minutes, begin behind what comes out, and hold no exercise."""
     chapter = CHAPTERS[stem]
-    assert chapter.reading <= MOST
+    assert chapter.visit <= chapter.limit
     boxes = built_page(f"book/{stem}.html").select("article details.deeper")
     told = [int(box.summary.get_text().split("Go deeper")[1].split()[0]) for box in boxes]
     assert told == [chapter.minutes[cell] for cell in sorted(chapter.minutes) if cell >= 0]
@@ -134,14 +134,25 @@ def test_what_stands_open_takes_no_longer_than_promised(stem: str) -> None:
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_what_there_is_to_try_has_its_minutes(stem: str) -> None:
-    """One for each prediction and each picture, in the chapter or in one of its folded sections."""
-    chapter = CHAPTERS[stem]
+    """Open or folded; on the road, one picture and three predictions stand open."""
+    chapter, tables = CHAPTERS[stem], sys.modules["chapter_facts"]
     tags = [tag for cell in chapter.cells for tag in cell.metadata.get("tags", [])]
     tries = sum(map(tags.count, ("prediction", "widget", "living-plot")))
-    assert 5 <= chapter.trying <= tries <= chapter.trying + chapter.deeper
+    assert tries >= 5
+    stand_open = round(chapter.trying / tables.MINUTES_A_TRY)
+    assert 2 <= stand_open <= (4 if chapter.part == tables.ROAD else tries)
     assert chapter.visit == chapter.reading + chapter.trying
     card = built_page("book/index.html").select_one(f".chapter-card[data-chapter={stem}] small")
     assert f"{chapter.reading} min to read, {chapter.trying} to try" in card.get_text()
+
+
+def test_the_road_takes_what_the_index_says() -> None:
+    tables = sys.modules["chapter_facts"]
+    road = [c for c in CHAPTERS.values() if c.part == tables.ROAD]
+    assert len(road) == 9
+    minutes = sum(c.visit for c in road)
+    assert minutes <= tables.WHOLE_ROAD_MINUTES
+    assert f"({minutes} minutes, predictions included)" in built_page("book/index.html").get_text()
 
 
 def test_a_card_changes_with_its_chapter_and_a_picture_with_its_drawing() -> None:

@@ -159,8 +159,24 @@ def test_chapters_say_what_they_need(make: Any) -> None:
         assert linked - told <= ({"attention"} if stem == "start" else set())  # "go on with"
         assert all(order.index(need) < order.index(stem) for need in chapter.needs)
         assert len(chapter.goals) >= 4
-        assert 5 <= chapter.reading <= 45
+        assert 5 <= chapter.reading <= chapter.limit
         assert [task.id for task in chapter.exercises] == list(tasks_of(stem))
+
+
+def test_a_route_holds_what_its_goals_build_on(make: Any) -> None:
+    """All of it, in the order of the book, once; a goal that is no chapter is refused."""
+    (line,) = make.tables.routes(make.chapters, ["To serve | mla paged"])
+    stems = re.findall(r"\]\(([\w-]+)\.ipynb\)", line)
+    needed = {s for goal in ("mla", "paged") for s in make.facts.before(make.chapters, goal)}
+    assert stems == [stem for stem in make.chapters if stem in needed]
+    assert f"({sum(make.chapters[s].visit for s in stems)} minutes)" in line
+    with pytest.raises(KeyError, match="no-such-page"):
+        make.tables.routes(make.chapters, ["To serve | no-such-page"])
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(150, "2½"), (134, "2"), (29, "½"), (596, "10")])
+def test_hours_are_told_to_the_half(make: Any, minutes: int, told: str) -> None:
+    assert make.tables.hours(minutes) == told
 
 
 def test_the_map_draws_what_chapters_say(make: Any) -> None:
@@ -214,15 +230,15 @@ def test_numbers_in_the_text_are_those_of_the_code() -> None:
     """Limits of the grader and of the hub, and commands that exist."""
     config = (ROOT / "classroom/adapters/jupyterhub_config.py").read_text(encoding="utf-8")
     value = {k: int(v) for k, v in re.findall(r"^([A-Z_]+) = (\d+)", config, re.MULTILINE)}
-    hub = f"{value['MEMORY_GIB']} GiB of memory a process, {value['PROCESSES']} processes a student"
-    assert hub in PAGE
+    assert f"{value['MEMORY_GIB']} GiB of memory per process" in PAGE
+    assert f"{value['PROCESSES']} processes per student" in PAGE
     assert f"{value['AT_ONCE']} servers at a time" in PAGE
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"(?:^|`)make ([a-z]+)\b", PAGE, re.MULTILINE)) <= targets
     limits = (
         f"{lock.MEMORY_BYTES // 2**30} GiB of memory and {lock.CPU_SECONDS} s of computing",
         f"{judge.WALL_SECONDS:.0f} s of waiting, {worker_text():,} characters of printed text",
-        f"{protocol.BLOB_BYTES // 10**6} MB an array",
+        f"{protocol.BLOB_BYTES // 10**6} MB per array",
     )
     assert [text for text in limits if text not in PAGE] == []
 

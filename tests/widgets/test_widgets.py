@@ -279,7 +279,7 @@ def test_numbers_are_written_with_a_true_minus() -> None:
 
 
 SCRIPTS = {
-    "living.page.js": 2_600 + 5_000 * len(PICTURES) + 200 * len(REGISTRY),
+    "living.page.js": 2_600 + 5_100 * len(PICTURES) + 200 * len(REGISTRY),
     "living.trained.js": 50_000, "living.progress.js": 8_000, "living.pencil.js": 12_000,
     "living.notebook.js": 5_000, "living.scorm.js": 4_000,
     "living.python.js": 10_000, "living.worker.js": 1_000, "living.editor.js": 125_000,

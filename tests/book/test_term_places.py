@@ -1,0 +1,56 @@
+"""No term comes before the chapter that introduces it, whichever route a reader takes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.scripts import script
+from tools import ROOT
+
+PLACES = script("book/_ext/term_places.py")
+CHAPTERS = script("book/_ext/living.py").read_chapters()
+GLOSSARY = (ROOT / "book/glossary.md").read_text(encoding="utf-8")
+
+
+def test_each_term_of_the_glossary_says_where_it_is_introduced() -> None:
+    body = GLOSSARY.split("```{glossary}")[1].split("```")[0]
+    terms = [line for line in body.splitlines() if line and line[0] not in " :"]
+    places = PLACES.introduced(GLOSSARY)
+    assert sorted(places) == sorted(terms)
+    assert all(stems and stems <= set(CHAPTERS) for stems in places.values())
+
+
+def test_a_chapter_uses_the_term_that_it_introduces() -> None:
+    for term, stems in PLACES.introduced(GLOSSARY).items():
+        for stem in stems:
+            prose = "\n".join(c.source for c in CHAPTERS[stem].cells)
+            assert PLACES.form(term).search(prose), (term, stem)
+
+
+def test_no_open_section_uses_a_term_that_comes_later() -> None:
+    assert list(PLACES.too_early(CHAPTERS, PLACES.introduced(GLOSSARY))) == []
+
+
+def chapter(text: str, *needs: str) -> Any:
+    """A chapter of one open cell."""
+    cell = SimpleNamespace(cell_type="markdown", source=text)
+    return SimpleNamespace(parts=lambda: [(-1, cell, text)], needs=needs, helps=())
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("A tile is small. Tiles move.", ["A tile is small.", "Tiles move."]),
+        ("A [tile](second.ipynb) comes later. `tile` and $tile$ are names.", []),
+        ("You need a tile.", []),
+        ("Reptiles, a textile.", []),
+    ],
+)
+def test_a_term_that_comes_too_early_is_found(text: str, found: list[str]) -> None:
+    book = {"first": chapter(text), "second": chapter("A tile.", "first")}
+    hits = list(PLACES.too_early(book, {"tile": {"second"}}))
+    assert hits == [("first", "tile", sentence) for sentence in found]
+    assert list(PLACES.too_early(book, {"tile": {"first", "second"}})) == []
