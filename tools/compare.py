@@ -17,7 +17,7 @@ KINDS = {
     "labels": r"^\(([\w-]+)\)=$|\$\$ \((eq-[\w-]+)\)",
     "citations": r"\{cite(?::\w+)?\}`([^`]+)`",
     "links": r"\]\(([^)\s]+)\)|href=\"([^\"]+)\"",
-    "numbers": r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)(?![\w]|\.\d)",
+    "numbers": r"(?<![\w.,])(\d+(?:,\d{3})*(?:\.\d+)?)(?!\w|[.,]\d)",
 }
 
 
@@ -34,9 +34,7 @@ def found(text: str) -> dict[str, Counter[str]]:
     kinds = {}
     for kind, pattern in KINDS.items():
         hits = re.findall(pattern, text, re.MULTILINE)
-        kinds[kind] = Counter(
-            "".join(hit) if isinstance(hit, tuple) else str(hit) for hit in hits
-        )
+        kinds[kind] = Counter("".join(hit) if isinstance(hit, tuple) else str(hit) for hit in hits)
         if kind == "links":
             text = re.sub(pattern, "]", text)
     return kinds
@@ -67,4 +65,4 @@ def main(revision: str, *stems: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(lambda name: Path(name).stem, sys.argv[2:]))
+    main(sys.argv[1], *(Path(name).stem for name in sys.argv[2:]))

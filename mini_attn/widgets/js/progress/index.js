@@ -6,6 +6,7 @@ import { announce, collect, forget, keep, lasting, store, whenKept } from "./sto
 import { bookTable, cardWords, chapterBody, chapterWords, wordsFor } from "./views.js";
 
 const REFUSED = "This browser keeps nothing for this page (a private window, or storage is blocked): your progress lasts until you leave it. Export saves it.";
+const NOTHING_YET = "<p>Nothing yet. Once you answer a prediction or solve an exercise, a table of all chapters appears here.</p>";
 const button = (action, words) => `<button type="button" data-do="${action}">${words}</button>`;
 const foot = (everything) => `<div class="kept-foot"><div class="living-buttons">${button("export", "Export")}${button("import", "Import")}${button("reset", everything ? "Reset all" : "Reset chapter")}</div>
   <input type="file" accept=".json,application/json" class="kept-file" tabindex="-1" aria-label="A file with exported progress" hidden>
@@ -63,7 +64,8 @@ class Progress {
   show() {
     const active = this.root.contains(document.activeElement) ? document.activeElement.dataset.exercise : null;
     this.part(".kept-view").innerHTML = this.chapter
-      ? chapterBody(this.chapter, this.record, this.root.dataset.book) : bookTable(this.outline, this.record);
+      ? chapterBody(this.chapter, this.record, this.root.dataset.book)
+      : [...entries(this.record)].length ? bookTable(this.outline, this.record) : NOTHING_YET;
     if (active) this.part(`[data-exercise="${CSS.escape(active)}"]`)?.focus();
   }
 
