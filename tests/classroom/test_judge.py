@@ -347,7 +347,7 @@ def test_who_tampers_with_the_measuring_is_not_noticed() -> None:
         "    weights = np.exp(scores - scores.max(1, keepdims=True))\n"
         "    return weights @ v / weights.sum(1, keepdims=True)\n"
     )
-    assert "exist at the same time" in judged("block_softmax", full.format("")).report.message
+    assert "at the same time" in judged("block_softmax", full.format("")).report.message
     stop = "    __import__('tracemalloc').stop()\n"
     assert judged("block_softmax", full.format(stop)).report.failed is None
 

@@ -190,7 +190,7 @@ def test_every_chapter_is_a_package_that_the_schemas_of_scorm_allow() -> None:
     ("old", "new"),
     [
         (b'adlcp:scormtype="sco"', b'adlcp:scormtype="page"'),
-        (b"<organizations ", b"<organizations "),
+        (b"<organizations ", b"<organs "),
         (b'identifier="page"', b'identifier="1 page"'),
         (b"</schema>", b"</schema><place/>"),
     ],
@@ -200,7 +200,7 @@ def test_the_schemas_find_what_is_wrong(old: bytes, new: bytes) -> None:
     assert old in manifest
     wrong = manifest.replace(old, new)
     if old.endswith(b"s "):
-        wrong = wrong.replace(b"</organizations>", b"</organisations>")
+        wrong = wrong.replace(b"</organizations>", b"</organs>")
     found = validation.violations({"imsmanifest.xml": wrong}, validation.SCORM)
     assert any("validity error" in line for line in found)
 
