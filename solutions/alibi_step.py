@@ -85,6 +85,9 @@ WRONG = [
     ("bounded", _bounded, "edges", "should be"),
     ("squared", _with(lambda q, k: np.maximum(q - k, 0) ** 2), "by hand", "should be"),
     ("first rows of the square", _first_rows, "property", "They're the last"),
+    ("moved to the front", lambda slopes, q_len, kv_len: -slopes[:, None, None] * np.maximum(
+        np.arange(q_len)[:, None] - np.arange(kv_len) - (kv_len - q_len), 0), "property",
+     "front of the cache"),
     ("the last query for all", _last_for_all, "by hand", "one position earlier"),
     ("no bias on the past", _past_is_free, "property", "farther away"),
     ("slopes computed anew", _own_slopes, "random", "passed in"),

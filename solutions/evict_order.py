@@ -25,6 +25,17 @@ def _starter(parents, holders, uses, count):
     raise NotImplementedError
 
 
+def _by_branch(parents, holders, uses, count):
+    """A block's uses and those of all before it decide."""
+    total = uses.copy()
+    for i in range(len(uses)):
+        j = parents[i]
+        while j >= 0:
+            total[i] += uses[j]
+            j = parents[j]
+    return evict_order(parents, holders, total, count)
+
+
 def _by(may=None, rank=lambda uses, i: (uses, i), held=True, fill=-1):
     """One block after the other, by another rule."""
 
@@ -94,6 +105,7 @@ def _floats(parents, holders, uses, count):
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("sorted by uses", _sorted_once, "random", "comes after it"),
+    ("the whole branch", _by_branch, "by hand", "lose its own uses"),
     ("held ones go", _by(held=False), "property", "running sequence holds"),
     ("ends of the beginning", _by(may=_first_ends), "by hand", "is a leaf itself"),
     ("first blocks first", _by(may=_roots), "by hand", "first blocks first"),

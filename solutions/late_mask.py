@@ -115,6 +115,10 @@ WRONG = [
     ("own place hidden", _hides_itself, "by hand", "doesn't see itself"),
     ("hidden scores are -100", _minus_100, "property", "may be lower still"),
     ("scores that are 0 hidden", _zeros_hidden, "by hand", "happens to be 0"),
+    ("10,000 less", lambda scores: _softmax_too(scores - 1e4 * np.triu(np.ones(scores.shape), 1)),
+     "edges", "may lead by more"),
+    ("own place hidden, with a low score", lambda scores: _softmax_too(
+        np.where(np.tri(len(scores), k=-1), scores, -1e30)), "by hand", "doesn't see itself"),
     ("transposed", lambda scores: causal_weights(scores).T, "by hand", "changed places"),
     ("sums over the queries", lambda scores: np.tril(_softmax(scores)) / np.tril(
         _softmax(scores)).sum(axis=0), "by hand", "sums over the queries"),

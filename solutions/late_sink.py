@@ -104,6 +104,8 @@ WRONG = [
     ("clipped", _shared(_clipped), "edges", "lose their difference"),
     ("an empty row without its sink", _shared(_empty_is_0), "edges", "still has its sink"),
     ("infinite quotient", _shared(_sigmoid), "finite", "is infinite"),
+    ("a logit among exponentials", _shared(lambda lse, sink: sink / (np.exp(lse) + sink)),
+     "by hand", "to a sum of exponentials"),
     ("a logit as value", _logit_as_value, "by hand", "as if it were a value"),
     ("divided by 1 + share", _kept(lambda out, share: out / (1 + share)), "by hand", "on top"),
 ]  # fmt: skip

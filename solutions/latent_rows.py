@@ -130,6 +130,12 @@ WRONG = [
     ("side by side", _key(_side_by_side), "random", "before all second"),
     ("from the first of the chunk", _key(lambda turn, rows, places: turn(rows, places - places[0])),
      "property", "isn't at 0"),
+    ("eps after the root",
+     _latent(lambda raw, weight, _: raw / (np.sqrt((raw**2).mean(-1, keepdims=True)) + 1e-6)
+             * weight), "edges", "belongs under it"),
+    ("no eps",
+     _latent(lambda raw, weight, _: raw / np.sqrt((raw**2).mean(-1, keepdims=True)) * weight),
+     "edges", "left out eps"),
     ("one place on", _key(lambda turn, rows, places: turn(rows, places + 1)), "by hand",
      "one position too far"),
     ("absolute values",

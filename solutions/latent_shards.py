@@ -63,6 +63,10 @@ WRONG = [
     ("the mixtures", _by_out(lambda share, mixed, w_uv, out: mixed), "shape", "shape"),
     ("alike", _by_share(lambda lse: np.full(lse.shape, 1 / len(lse))), "by hand", "same share"),
     ("logarithms", _by_share(_norm), "by hand", "a logarithm"),
+    ("logarithms, none of nothing",
+     _by_share(lambda lse: _norm(np.where(np.isneginf(lse), 0, lse))), "by hand", "a logarithm"),
+    ("over the heads, zeros for NaN", _by_share(lambda lse: np.nan_to_num(_norm(
+        np.exp(lse - lse.max(axis=1, keepdims=True)), 1))), "by hand", "the heads on a device"),
     ("own sums", _by_share(np.exp), "by hand", "own sum"),
     ("over the heads", _by_share(lambda lse: _norm(np.exp(lse - lse.max(axis=1, keepdims=True)),
                                                    1)), "by hand", "the heads on a device"),

@@ -36,6 +36,18 @@ def _half_square(*, causal, **named):
     return flops // np.array([1, 2, 2, 1]) if causal else flops
 
 
+def _half_rounded(*, seq, causal, **named):
+    flops = layer_flops(seq=seq, causal=causal, **named)
+    pairs = seq * seq // 2 if causal else seq * seq
+    part = 2 * pairs * named["n_heads"] * named["head_dim"]
+    return np.array([flops[0], part, part, flops[3]])
+
+
+def _queries_of_d_model(*, seq, d_model, n_kv_heads, head_dim, **named):
+    flops = layer_flops(seq=seq, d_model=d_model, n_kv_heads=n_kv_heads, head_dim=head_dim, **named)
+    return np.array([2 * seq * d_model * (d_model + 2 * n_kv_heads * head_dim), *flops[1:]])
+
+
 def _no_diagonal(*, seq, causal, **named):
     flops = layer_flops(seq=seq, causal=causal, **named)
     less = seq * (seq - 1) // 2 if causal else seq * seq
@@ -155,6 +167,8 @@ WRONG = [
     ("heads twice", _heads_twice, "by hand", "heads twice in the pairs"),
     ("always the full square", _always_full, "random", "visible pairs"),
     ("half of the square", _half_square, "random", "the diagonal is whole"),
+    ("half of the square, rounded", _half_rounded, "random", "the diagonal is whole"),
+    ("queries of d_model", _queries_of_d_model, "property", "d_model as the width"),
     ("no diagonal", _no_diagonal, "random", "left out the diagonal"),
     ("nothing shared", _no_sharing, "property", "They have n_kv_heads"),
     ("key/value heads only", _kv_heads_only, "property", "its own scores"),

@@ -120,6 +120,7 @@ WRONG = [
     ("an axis too many", _batch_kept, "shape", "shape"),
     ("no mask", _variant(causal=False), "by hand", "look ahead"),
     ("one head", _variant(heads=1), "by hand", "one softmax"),
+    ("no root", _variant(scale=lambda x, W, n: n / W.shape[1]), "by hand", "by its square root"),
     ("no scale", _variant(scale=lambda x, W, n: 1.0), "by hand", "aren't scaled"),
     (
         "scale of the whole width",

@@ -196,6 +196,8 @@ WRONG = [
      "one too large"),
     ("equal rows", _equal, "by hand", "look for the nearest"),
     ("the mean of all clocks", _mean, "by hand", "average the clocks"),
+    ("the mean of all clocks, kept in range", lambda rows, base, longest: np.minimum(
+        _mean(rows, base, longest), longest - 1), "by hand", "average the clocks"),
     ("floats", lambda rows, base, longest: read_clock(rows, base, longest).astype(float), "dtype",
      "whole numbers"),
     ("the first alone", lambda rows, base, longest: read_clock(rows, base, longest)[:1], "shape",

@@ -96,6 +96,12 @@ def _no_minus(k, positions, old, new):
 
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
+    (
+        "back from the newest",
+        lambda k, positions, old, new: _rotate(k, np.outer(positions - positions.max(), new - old)),
+        "by hand",
+        "back from the newest",
+    ),
     ("on top", _on_top, "by hand", "on top of the old one"),
     ("only back", _back_only, "by hand", "not forward again"),
     ("the wrong way", _wrong_way, "by hand", "the wrong way"),

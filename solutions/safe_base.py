@@ -127,6 +127,8 @@ def _scalar(rotary_dim, share, context):
 
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
+    ("infinity for none", lambda **given: np.where(
+        safe_base(**given), safe_base(**given), np.inf), "finite", "whatever the base"),
     ("rounded down", _of(lambda share, pairs: math.floor(share * pairs)), "property", "Round up"),
     ("parts of a plane", _of(lambda share, pairs: share * pairs), "property", "whole planes help"),
     ("one too many", _of(_up, more=-1), "by hand", "one plane too many"),

@@ -92,6 +92,16 @@ def _columns(block_table, lengths, block_size):
     return np.where(p < lengths[:, None], slots, -1)
 
 
+def _first_block(block_table, lengths, block_size):
+    p = np.arange(lengths.max())
+    return np.where(p < lengths[:, None], block_table[:, :1] * block_size + p, -1)
+
+
+def _in_turn(block_table, lengths, block_size):
+    p, n = np.arange(lengths.max()), block_table.shape[1]
+    return np.where(p < lengths[:, None], block_table[:, p % n] * block_size + p // n, -1)
+
+
 def _first_row(block_table, lengths, block_size):
     p = np.arange(lengths.max())
     slots = block_table[:1, p // block_size] * block_size + p % block_size
@@ -122,6 +132,8 @@ WRONG = [
      "need not be full"),
     ("the table says", _inside(lambda p, n, size, blocks: blocks >= 0), "random",
      "read from the table"),
+    ("on from the first block", _first_block, "by hand", "first block and count on"),
+    ("blocks in turn", _in_turn, "by hand", "block in turn"),
     ("times the columns", _columns, "by hand", "number of columns"),
     ("positions from 1", _from_one, "by hand", "count positions from 1"),
     ("number, and everywhere", _number_everywhere, "by hand", "not at slot b"),

@@ -65,6 +65,10 @@ def _full_tiles(m, k, n, tile):
     return tile**2 * np.array([across * down * along, across * down * along, across * down])
 
 
+def _full_tiles_read(m, k, n, tile):
+    return np.array([*_full_tiles(m, k, n, tile)[:2], m * n])
+
+
 def _one_more(m, k, n, tile):
     return np.array([m * k * (n // tile + 1), k * n * (m // tile + 1), m * n])
 
@@ -105,6 +109,7 @@ WRONG = [
     ("the sum", _sum, "shape", "shape"),
     ("a large tile", _large_tile, "edges", "too many numbers read from a"),
     ("full tiles at the edge", _full_tiles, "property", "as full ones"),
+    ("full tiles read", _full_tiles_read, "property", "as full ones"),
     ("one tile more", _one_more, "by hand", "one tile too many"),
     ("tiles that are moved", _tiles_moved, "by hand", "counted tiles"),
     ("left stays", _left_stays, "by hand", "read a only once"),

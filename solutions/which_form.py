@@ -72,6 +72,9 @@ WRONG = [
                               < made * (kv - q) + b * q * kv), "random", "only the old tokens"),
     ("half of the pairs", _rule(lambda q, kv, made, r, b: made * q + r * q * kv
                                 < made * kv + b / 2 * q * kv), "random", "half of the pairs"),
+    ("causal pairs", _rule(lambda q, kv, made, r, b: made * q + 2 * r * (q * kv - q * (q - 1) // 2)
+                           < made * kv + b * (q * kv - q * (q - 1) // 2)), "random",
+     "causal mask shows"),
     ("upside down, the latent once", _rule(lambda q, kv, made, r, b: made * q + r * q * kv
                                            > made * kv + b * q * kv), "by hand", "Two things"),
 ]  # fmt: skip

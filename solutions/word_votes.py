@@ -30,6 +30,11 @@ def _own_norm(parts, gain, table, said, other):
     return parts / np.where(size == 0, 1, size) * gain @ (table[said] - table[other])
 
 
+def _norm_so_far(parts, gain, table, said, other):
+    size = _rms(np.cumsum(parts, axis=0))
+    return parts / np.where(size == 0, 1, size) * gain @ (table[said] - table[other])
+
+
 def _no_norm(parts, gain, table, said, other):
     return parts * gain @ (table[said] - table[other])
 
@@ -143,6 +148,7 @@ def _all_words(parts, gain, table, said, other):
 
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
+    ("the norm so far", _norm_so_far, "by hand", "stream up to it"),
     ("a norm for each", _own_norm, "by hand", "that of the whole stream"),
     (
         "a norm for each, and zeros",

@@ -57,7 +57,7 @@ def _of(slopes: Array, distance: Array) -> Array:
 
 
 def _bias(
-    inputs: Inputs, *, last: bool = True, off: int = 0, ahead: str = "0", sign: int = 1,
+    inputs: Inputs, *, last: int = 1, off: int = 0, ahead: str = "0", sign: int = 1,
     slopes: Array | None = None,
 ) -> Array:  # fmt: skip
     """The bias with some of its parts chosen wrongly."""
@@ -74,7 +74,10 @@ def slips(inputs: Inputs) -> Slips:
     keys, here = np.arange(kv_len), np.arange(q_len)[:, None]
     places = here + kv_len - q_len
     parts: list[tuple[dict[str, Any], str]] = [
-        ({"last": False}, "You treat the queries as the first tokens. They're the last."),
+        ({"last": 0}, "You treat the queries as the first tokens. They're the last."),
+        ({"last": -1},
+         "You moved the queries to the front of the cache. They come after it, so their distances "
+         "grow by kv_len - q_len."),
         ({"off": 1}, "Your distances are one too large. A token is at distance 0 from itself."),
         ({"off": -1}, "Your distances are one too small. The token before is at distance 1."),
         ({"sign": -1}, "Your bias is positive, so it would favor far keys. Subtract it."),
@@ -87,7 +90,7 @@ def slips(inputs: Inputs) -> Slips:
         ({"slopes": slopes[::-1]}, "You have the slopes in the wrong order."),
     ]  # fmt: skip
     return [
-        (_bias(inputs, last=False),
+        (_bias(inputs, last=0),
          "You treat the queries as the first tokens. They're the last. A single query after a "
          "cache "
          "gets a bias of 0 for every key."),

@@ -85,6 +85,12 @@ def _depth(parents: Array, block: int) -> int:
     return 1 + _depth(parents, parents[block]) if parents[block] >= 0 else 0
 
 
+def _branch(parents: list[int], uses: list[int], block: int) -> int:
+    """Uses of a block and of all before it."""
+    before = parents[block]
+    return uses[block] + (_branch(parents, uses, before) if before >= 0 else 0)
+
+
 def _order(
     inputs: Inputs,
     *,
@@ -110,6 +116,7 @@ def _order(
             break
         worth: dict[str, Callable[[int], Any]] = {
             "fewest": lambda j: uses[j], "most": lambda j: -uses[j], "number": lambda j: 0,
+            "branch": lambda j: _branch(parents, uses, j),
             "deepest": lambda j: (-_depth(inputs["parents"], j), uses[j]),
         }  # fmt: skip
         gone[i] = min(open_, key=lambda j: (worth[best](j), j if tie == "lowest" else -j))
@@ -140,6 +147,9 @@ def slips(inputs: Inputs) -> Slips:
         ({"best": "deepest"},
          "You evict the blocks with the most before them first, whatever their uses. Of the blocks "
          "that can go, evict the one with the fewest uses."),
+        ({"best": "branch"},
+         "You count the uses of the blocks before a block as well. Those stay, so you only lose "
+         "its own uses."),
         ({"counted": "taken off"},
          "You subtract an evicted block's uses from the block before. `uses` does not change: a "
          "prompt that found both counts for both."),

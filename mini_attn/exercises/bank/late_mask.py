@@ -33,7 +33,11 @@ def cases(rng: np.random.Generator) -> Cases:
         "by hand": [{"scores": np.array([[1.0, 2.0, 0.0], [3.0, 1.0, 2.0], [0.0, 2.0, 1.0]])}],
         "random": [{"scores": 2 * rng.standard_normal((n, n))} for n in (4, 7)],
         "property": [{"scores": future}, {"scores": rng.standard_normal((4, 4)) - 2e4}],
-        "edges": [{"scores": np.array([[-2.5]])}, {"scores": rng.standard_normal((2, 2)) + 900.0}],
+        "edges": [
+            {"scores": np.array([[-2.5]])},
+            {"scores": rng.standard_normal((2, 2)) + 900.0},
+            {"scores": rng.standard_normal((4, 4)) + np.triu(np.full((4, 4), 3e4), 1)},
+        ],
     }
 
 
@@ -85,7 +89,16 @@ def _by_hand(inputs: Inputs) -> Slips:
         ]  # fmt: skip
     low = ("You give later keys a low score, and visible scores may be lower still: in one case "
            "they are near −20,000. Which score is below all others?")  # fmt: skip
-    return found + [(ma.softmax(np.where(seen, scores, -c)), low) for c in (1e2, 1e3, 1e4)]
+    less = ("You subtract a fixed number from later scores, and a score may lead by more: in one "
+            "case by about 30,000. Replace later scores instead.")  # fmt: skip
+    return found + [
+        slip
+        for c in (1e2, 1e3, 1e4)
+        for slip in (
+            (ma.softmax(np.where(seen, scores, -c)), low),
+            (ma.softmax(np.where(seen, scores, scores - c)), less),
+        )
+    ]
 
 
 def slips(inputs: Inputs) -> Slips:
@@ -107,6 +120,9 @@ def slips(inputs: Inputs) -> Slips:
          "columns are keys."),
         (ma.softmax(np.where(earlier, scores, -np.inf)),
          "In your weights, a token doesn't see itself. The diagonal is visible too."),
+        *((ma.softmax(np.where(earlier, scores, -c)),
+           "In your weights, a token doesn't see itself. The diagonal is visible too.")
+          for c in (1e9, 1e30)),
         (ma.softmax(np.where(first, scores, -np.inf)),
          "In your weights, a token doesn't see itself. The diagonal is visible too."),
         (ma.softmax(np.where(seen, scores, -np.inf), axis=0),

@@ -103,6 +103,8 @@ def _shares(inputs: Inputs) -> list[tuple[Array, str]]:
     """Weights of the sink with one idea missing."""
     lse, sink = inputs["lse"], inputs["sink"][:, None]
     plain = np.exp(sink - lse)
+    with np.errstate(over="ignore"):
+        exp_lse = np.exp(lse)
     along = inputs["sink"][None] if lse.shape[0] == lse.shape[1] else sink
     return [
         (1 - _share(lse, sink),
@@ -115,6 +117,8 @@ def _shares(inputs: Inputs) -> list[tuple[Array, str]]:
          "the denominator has to include it as well."),
         (np.exp(sink) / (lse + np.exp(sink)),
          "You took lse for the sum. It is a logarithm, and the sum is exp(lse)."),
+        (sink / (exp_lse + sink),
+         "You added the sink's logit to a sum of exponentials. Take its exponential first."),
         (sink / (lse + sink),
          "Logits are not weights. Both go through the exponential first."),
         (_share(lse, along),

@@ -52,11 +52,13 @@ def cases(rng: np.random.Generator) -> Cases:
     }
     single = _case(rng, 0, 1, 3, 2)
     apart = {**_case(rng, 3, 4, 4, 4), "positions": np.array([3, 4, 9, 20])}
+    small = _case(rng, 2, 3, 4, 2)
+    small["both"] /= 1000.0  # so small that eps counts
     return {
         "by hand": [by_hand],
         "random": [_case(rng, 0, 4, 3, 4), _case(rng, 0, 6, 8, 6)],
         "property": [_case(rng, 5, 3, 4, 4), _case(rng, 9, 1, 4, 2), apart],
-        "edges": [single, _case(rng, 0, 2, 1, 2)],
+        "edges": [single, _case(rng, 0, 2, 1, 2), small],
     }
 
 
@@ -101,6 +103,11 @@ def _latents(inputs: Inputs) -> list[tuple[np.ndarray | None, str]]:
         (raw / (np.abs(raw).mean(axis=-1, keepdims=True) + EPS) * weight,
          "You divided by the mean of the absolute values. Divide by the root of the mean of the "
          "squares."),
+        (raw / (np.sqrt((raw**2).mean(axis=-1, keepdims=True)) + EPS) * weight,
+         "You add eps to the root. It belongs under it, to the mean square, which it can "
+         "outweigh."),
+        (raw / np.sqrt((raw**2).mean(axis=-1, keepdims=True)) * weight,
+         "You left out eps. It's added to the mean square, and for small latents it counts."),
         (raw / ((raw**2).mean(axis=-1, keepdims=True) + EPS) * weight,
          "You divided by the mean square. Divide by its root."),
         (_normed(raw - raw.mean(axis=-1, keepdims=True)) * weight,

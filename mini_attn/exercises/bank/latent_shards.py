@@ -91,21 +91,21 @@ def _wrong_shares(inputs: Inputs) -> list[tuple[Array, str]]:
     lse = inputs["lse"]
     with np.errstate(all="ignore"):
         plain, powers = np.exp(lse), 2.0 ** (lse - lse.max(axis=0))
+        over_heads = _shares(lse, axis=1)
         at_once, to_top = np.exp(lse - lse.max()), np.exp(lse - lse.max(axis=0))
         return [
             (np.full(lse.shape, 1 / len(lse)),
              "You gave all devices the same share. Tokens that match the query better take more of "
              "the weight, and so does a device with more tokens."),
-            (lse / lse.sum(axis=0),
-             "You took shares of lse, which is a logarithm. Take them of the sums of "
-             "exponentials."),
+            *((one / one.sum(axis=0),
+               "You took shares of lse, which is a logarithm. Take them of the sums of "
+               "exponentials.") for one in (lse, np.where(np.isneginf(lse), 0.0, lse))),
             (plain, "That's each device's own sum of exponentials. A share is its part of the "
              "sum over all devices."),
             (to_top, "You compared each sum with the largest one. A share is its part of the sum "
              "over all devices, so divide by that."),
-            (_shares(lse, axis=1),
-             "Your shares sum to 1 over the heads on a device. Each head divides its own weight "
-             "over the devices."),
+            *((one, "Your shares sum to 1 over the heads on a device. Each head divides its own "
+               "weight over the devices.") for one in (over_heads, np.nan_to_num(over_heads))),
             (at_once / at_once.sum(),
              "All heads and devices together sum to 1. Each head has its own weight of 1 to "
              "divide."),

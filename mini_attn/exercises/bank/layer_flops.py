@@ -70,8 +70,10 @@ def _of_pairs(inputs: Inputs) -> list[Guess]:
     counts, n, heads = _counts(inputs), inputs["seq"], inputs["n_heads"]
     full = _counts({**inputs, "causal": False})
     half, diagonal, double = full.copy(), full.copy(), full.copy()
+    whole = full.copy()  # the same half, with the odd pair dropped
     if inputs["causal"]:
         half[1:3] //= 2
+        whole[1:3] = full[1:3] // n**2 * (n**2 // 2)
         double[1:3] = full[1:3] // n * (n + 1)
         diagonal[1:3] = full[1:3] // n * (n - 1) // 2
     own = "Every query head needs its own scores, even if keys are shared. There are n_heads."
@@ -85,8 +87,8 @@ def _of_pairs(inputs: Inputs) -> list[Guess]:
          "a row of the weighted sum has head_dim values."),
         (full, "You counted the full square. With causal=True only visible pairs count: "
          "query number i, from 1, attends to i keys."),
-        (half, "You took half of the square, but the diagonal is whole: 1 + 2 + … + n is n "
-               "(n + 1) / 2."),
+        *((slip, "You took half of the square, but the diagonal is whole: 1 + 2 + … + n is n "
+                 "(n + 1) / 2.") for slip in (half, whole)),
         (diagonal, "You left out the diagonal. A token attends to itself, so there are "
          "n (n + 1) / 2 pairs."),
         (double, "You forgot to halve: with causal=True there are n (n + 1) / 2 pairs."),
@@ -112,6 +114,7 @@ def _of_weights(inputs: Inputs) -> list[Guess]:
         (_counts(inputs, shared=False), (0,),
          "You gave keys and values n_heads heads. They have n_kv_heads."),
         (np.array([3 * square, pairs, pairs, square]), (0, 3), width),
+        (square + 2 * kv * np.ones_like(first), (0,), width),
         (np.array([3 * square, pairs, pairs, square]), (0, 1, 2, 3), width),
         (np.array([square + 2 * kv, pairs, pairs, square]), (0, 1, 2, 3), width),
         (counts - 2 * kv * first, (0,),

@@ -126,6 +126,8 @@ def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
          "tokens 0 to i."),
         ({"scale": 1.0},
          f"Your scores aren't scaled. Divide them by the square root of head_dim = {size}."),
+        ({"scale": 1 / size},
+         f"You divided the scores by head_dim = {size}. Divide them by its square root."),
         ({"scale": width**-0.5},
          "Your scale is that of all heads together. A head's scores sum over "
          f"head_dim = {size} products."),

@@ -169,7 +169,7 @@ def slips(inputs: Inputs) -> Slips:
     swapped = np.arange(d).reshape(-1, 2)[:, ::-1].ravel()
     woven = np.arange(d).reshape(2, -1).T.ravel()
     readings = angles_of(rows, "both", "neighbours") % WHOLE / speeds_of(d, inputs["base"])
-    found = right(inputs)
+    found, average = right(inputs), np.rint(readings.mean(axis=1)).astype(int)
     return [
         (_nearest(inputs, slice(0, 2)), FASTEST),
         (np.rint(angles_of(inputs["rows"], "both", "neighbours")[:, 0]).astype(int), FASTEST),
@@ -192,9 +192,9 @@ def slips(inputs: Inputs) -> Slips:
         (_nearest_of(rows, table[:-1]),
          "You never find the last position, longest − 1. Is your table one row too short?"),
         (np.sort(found), "You sorted the positions. Return them in the order of the rows."),
-        (np.rint(readings.mean(axis=1)).astype(int),
-         "You average the clocks. Each but the slowest knows a position only up to its full turns, "
-         "so read them one after the other."),
+        *((mean, "You average the clocks. Each but the slowest knows a position only up to its "
+           "full turns, so read them one after the other.")
+          for mean in (average, np.minimum(average, inputs["longest"] - 1))),
         *((read_by(inputs, **choices), idea) for choices, idea in BEYOND),
         *with_pairs(partial(read_by, inputs), MISTAKES),
     ]  # fmt: skip

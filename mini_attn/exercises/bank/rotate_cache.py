@@ -95,7 +95,7 @@ def _moved(
     count = np.ones(len(k))
     at = {
         "given": given, "rows": np.arange(len(k)), "left": given - given[0], "one": count,
-        "last": given.max() * count,
+        "last": given.max() * count, "back": given - given.max(),
     }[places]  # fmt: skip
     angles = at[:, None] * rate
     cos, sin = np.cos(angles), np.sin(angles)
@@ -149,6 +149,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"places": "left"},
      "You counted positions from the first key that's left. Use them as given: the keys were "
      "rotated by them."),
+    ({"places": "back"},
+     "You counted positions back from the newest key. Use them as given: the keys were rotated by "
+     "them, and the next query will be."),
     ({"places": "one"},
      "You rotate every key as if it were at position 1. Frequencies are angles per token, so "
      "multiply them by the positions."),

@@ -125,9 +125,9 @@ def slips(inputs: Inputs) -> Slips:
         *with_pairs(partial(_base, inputs), MISTAKES),
         (_base(inputs, bounds=False),
          "You return a base below 1. That would make the later planes the fast ones."),
-        (np.where(base, base, 1.0),
+        *((np.where(base, base, none),
          "If even plane 0 has to be slow, no base is large enough: it rotates by 1 radian per "
-         "token, whatever the base."),
+         "token, whatever the base.") for none in (1.0, np.inf)),
         (np.full_like(base, base[0]), "You give all contexts the base of the first."),
         (np.where(planes < inputs["rotary_dim"] // 2, _base(inputs, turn=1.0) / math.tau, base),
          "You divide the result by 2π. Divide the context by it, before the power."),

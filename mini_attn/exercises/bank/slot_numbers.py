@@ -70,16 +70,18 @@ def _slots(
     p = np.arange(int(inputs["lengths"].max())) + shift
     columns = {
         "quotient": p // size, "remainder": p % size, "up": -(-p // size),
-        "wrapped": p % size % table.shape[1],
+        "wrapped": p % size % table.shape[1], "first": 0 * p, "in turn": p % table.shape[1],
     }[column]  # fmt: skip
     blocks = table[:, np.clip(columns, 0, table.shape[1] - 1)]
     starts = {
         "block": blocks * size, "number": blocks, "own": 0 * blocks + p // size * size,
         "columns": blocks * table.shape[1],
     }  # fmt: skip
-    slots = (
-        starts[first] + {"remainder": p % size, "quotient": p // size, "p": p, "0": 0 * p}[offset]
-    )
+    inner = {
+        "remainder": p % size, "quotient": p // size, "p": p, "0": 0 * p,
+        "rounds": p // table.shape[1],
+    }  # fmt: skip
+    slots = starts[first] + inner[offset]
     i, lengths = np.arange(len(p)), inputs["lengths"][:, None]
     inside = {
         "lengths": i < lengths, "one more": i <= lengths, "table": blocks >= 0,
@@ -110,6 +112,11 @@ def slips(inputs: Inputs) -> Slips:
         ({"column": "wrapped", "offset": "quotient"},
          "You swapped quotient and remainder: position p is in block p // block_size of the table, "
          "at p % block_size in it."),
+        ({"column": "first", "offset": "p"},
+         "You only use a row's first block and count on from it. Its next tokens are in the blocks "
+         "that follow in the table, and those can be anywhere."),
+        ({"column": "in turn", "offset": "rounds"},
+         "You put one token into each block in turn. Fill a block before you go to the next."),
         ({"there": "one more"},
          "You give position n a slot, too. A row of n tokens has the positions 0 to n − 1."),
         ({"there": "blocks"},

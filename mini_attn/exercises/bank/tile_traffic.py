@@ -79,8 +79,9 @@ def slips(inputs: Inputs) -> Slips:
           for reads in (m * k * n // tile, round(m * k * n / tile), -(-m * k * n // tile))),
         *((moved, "You counted tiles. Count the numbers in them.")
           for moved in ((across, down, down * across), tiles)),
-        (tiles * tile**2, "You counted tiles at the edge as full ones. They're smaller, and no "
-         "number is read past the edge."),
+        *((full, "You counted tiles at the edge as full ones. They're smaller, and no number is "
+           "read past the edge.")
+          for full in (tiles * tile**2, (*(tiles * tile**2)[:2], m * n))),
     ]  # fmt: skip
 
 

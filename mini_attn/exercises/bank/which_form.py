@@ -72,7 +72,7 @@ def _absorbs(
     *,
     made: str = "both",
     latent: int = 2,
-    pairs: float = 1.0,
+    pairs: float | np.ndarray = 1.0,
     narrow: bool = True,
     widths: str = "both",
     more: bool = False,
@@ -101,6 +101,10 @@ def slips(inputs: Inputs) -> Slips:
     q, kv = inputs["q_len"], inputs["kv_len"]
     both, rank = inputs["qk_nope_head_dim"] + inputs["v_head_dim"], inputs["kv_lora_rank"]
     wider = 2 * rank - both
+    causal: tuple[dict[str, Any], str] = (
+        {"pairs": (kv - (q - 1) / 2) / kv},
+        "You counted the pairs that a causal mask shows. Count all q_len * kv_len.",
+    )
     return [
         (np.ones(q.shape, bool), "You absorb everything, even whole prompts."),
         (np.zeros(q.shape, bool), "You never absorb, even one token after a long context."),
@@ -113,7 +117,7 @@ def slips(inputs: Inputs) -> Slips:
            "nothing on new tokens, and pays for each old one.")
           for short in (q * wider < rank * both, (wider > 0) & (q * wider < rank * both))),
         (~right(inputs), MISTAKES[0][1]),
-        *with_pairs(partial(_absorbs, inputs), MISTAKES),
+        *with_pairs(partial(_absorbs, inputs), [*MISTAKES, causal]),
     ]  # fmt: skip
 
 

@@ -159,6 +159,9 @@ def slips(inputs: Inputs) -> Slips:
         (np.diff(begun, prepend=0.0), "You took the steps of the logit lens, which divides anew "
          "after every part. So a step also rescales everything before it, and a part's vote "
          "depends on the order. The model divides once, at the end."),
+        (parts / _rms(np.cumsum(parts, axis=0)) * gain @ (said - other), "You divide each part by "
+         "the root mean square of the stream up to it. The model divides once, at the end, so all "
+         "parts share one divisor."),
         (begun, "That's the difference after each part, all parts before it included, each time "
                 "with "
          "another divisor. What does one part add?"),

@@ -46,6 +46,11 @@ def _score() -> Question:
                 f"You divided by `head_dim` = {SIZE}. Divide by its square root instead.",
             ),
             Mistake(
+                dot / WIDTH,
+                f"You divided by `d_model` = {WIDTH}. Divide by the square root of `head_dim` "
+                "instead, the number of entries of the query.",
+            ),
+            Mistake(
                 dot / WIDTH**0.5,
                 f"You divided by the root of `d_model` = {WIDTH}. The sum has `head_dim` terms, "
                 "one per entry of the query.",
