@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Frame, Locator, Page, expect
 
 from tools.bundle import packages
 from tools.site import Visit
 
+Room = TypeVar("Room", Page, Frame)
 THEMES = ("light", "dark")
 WIDTHS = (1300, 360)
 COLD = 240_000  # milliseconds that Python may take to come on a busy machine
@@ -33,7 +35,7 @@ def layout_shift(page: Page, milliseconds: int = 100) -> float:
     return float(page.evaluate(SHIFT, milliseconds))
 
 
-def unfold(page: Page) -> Page:
+def unfold(page: Room) -> Room:
     """Open what a chapter folds: its goals, set-up and links to run it, and longer arguments."""
     boxes = "document.querySelectorAll('.about-page, .deeper')"
     page.evaluate(f"{boxes}.forEach((box) => {{ box.open = true; }})")

@@ -6,6 +6,7 @@ about lies in a box with its minutes, closed until somebody wants it. Paper and 
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,10 @@ def fold(section: nodes.section, chapter: Chapter) -> None:
     ValueError
         If it does not begin with a paragraph, or holds what has to stay open.
     """
-    unseen = [node for node in section.children if isinstance(node, nodes.Invisible)]
-    title, lead, *rest = [node for node in section.children if node not in unseen]
+    title, *behind = section.children
+    # Places to link to may stand before the lead; those behind it stay where they are.
+    unseen = list(takewhile(lambda node: isinstance(node, nodes.Invisible), behind))
+    lead, *rest = behind[len(unseen) :]
     if not isinstance(lead, nodes.paragraph) or not rest:
         raise ValueError(f"{title.astext()!r} is folded, but no paragraph says what comes out")
     for number in {cell_of(node) for part in rest for node in part.findall(nodes.container)}:

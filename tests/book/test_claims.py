@@ -92,7 +92,7 @@ def test_a_verdict_waits_for_the_reader_s_and_both_are_kept(visit: Visit, protoc
     expect(button).to_have_attribute("aria-pressed", "true")
     expect(button).to_be_focused()
     expect(one.get_by_role("status")).to_have_text("✓ You disagree, and so does this book.")
-    expect(one.locator(".covered-body")).to_contain_text("Wrong. By the square root of head_dim")
+    expect(one.locator(".covered-body")).to_contain_text("divided by the square root of head_dim")
     other.get_by_role("button", name="Agree", exact=True).click()
     expect(other.get_by_role("status")).to_have_text("→ You agree; this book says that it depends.")
     assert not is_covered(other)

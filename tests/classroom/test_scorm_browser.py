@@ -23,7 +23,7 @@ from playwright.sync_api import Frame, Page, expect
 from classroom.adapters.scorm import scorm_package
 from mini_attn.exercises import exercise
 from mini_attn.widgets.questions import QUESTIONS, question
-from tests.site import COLD, assert_fits, serious_findings, watched
+from tests.site import COLD, assert_fits, serious_findings, unfold, watched
 from tools import HTML
 from tools.site import Visit, visiting
 
@@ -80,6 +80,7 @@ def told(course: Page) -> dict[str, str]:
 def predict(frame: Frame, name: str, text: str) -> None:
     """Answer a prediction of the chapter."""
     text_of = question(f"start/{name}").text.replace("`", "")[:20]
+    unfold(frame)
     box = frame.get_by_role("group", name=re.compile(re.escape(text_of)))
     box.get_by_label("Your answer").fill(text)
     box.get_by_role("button", name="Check").click()

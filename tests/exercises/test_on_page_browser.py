@@ -66,6 +66,7 @@ def write(page: Page, box: Locator, code: str) -> None:
     """Replace what stands in the editor."""
     box.get_by_role("textbox").focus()
     page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.press("Delete")
     page.keyboard.insert_text(code)
 
 

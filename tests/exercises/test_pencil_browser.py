@@ -72,7 +72,7 @@ def test_what_was_typed_and_solved_comes_back(visit: Visit, protocol: str) -> No
     expect(told(page)).to_be_empty()
     expect(answer(page, "a lot")).to_contain_text("not a number")
     assert (kept(page, "exercise"), kept(page, "answer")) == (None, None)
-    expect(answer(page, "31")).to_contain_text("Not yet. Rounded up")
+    expect(answer(page, "31")).to_contain_text("Not yet. You rounded up")
     assert kept(page, "exercise") == {"state": "tried", "points": 0, "missing": "by hand"}
     expect(answer(page, "30 sequences")).to_contain_text(RIGHT)
     expect(page.locator(".kept-sum")).to_contain_text("1 of 5 exercises done")
