@@ -66,8 +66,8 @@ def test_a_chapter_runs_from_top_to_bottom(visit: Visit) -> None:
     assert [error for _, _, error in both if error] == []
     printed = [(stored, now) for stored, now, _ in both if stored and now]
     same = [stored for stored, now in printed if stored == now]
-    assert len(printed) >= 12
-    assert len(same) >= 10  # the others tell times
+    assert len(printed) >= 10
+    assert len(same) >= 8  # the others tell times
     drawn = page.locator(".cell-output img")
     assert drawn.count() == page.locator(".page-cell > .cell_output :is(img, .drawn)").count()
     assert drawn.first.evaluate("async (e) => (await e.decode(), e.naturalWidth)") > 100
@@ -125,7 +125,7 @@ def test_a_cell_is_run_edited_stopped_and_put_back(visit: Visit) -> None:
 
 @pytest.mark.exhaustive
 def test_an_error_above_is_told_where_one_waits(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
+    page = unfold(visit.look(CHAPTER))
     write(page, cell(page, 3), "half")
     run_to(page, cell(page, 5))
     said = "cell 3 above ended with an error: NameError: name 'half' is not defined"
