@@ -22,7 +22,7 @@ def attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
     return np.full(n_kv_heads.shape, flops / moved)
 
 
-attention_intensity(np.array([32.0]), 32, 128, 8192, 2)  # MHA: looks right
+attention_intensity(np.array([32.0]), 32, 128, 8192, 2)  # looks right
 '''
 
 _close = partial(close, relative=True)

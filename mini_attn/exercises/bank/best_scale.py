@@ -20,7 +20,7 @@ and `levels` is at most 7.
 """
 STARTER = '''
 def least_error(W, levels):
-    """Return the least sum of squared errors of each row, over all scales."""
+    """Return each row's least sum of squared errors over all scales."""
     raise NotImplementedError
 '''
 # Rows whose best codes belong to a narrow range of scales: 0.1 to 0.2% of the largest weight.

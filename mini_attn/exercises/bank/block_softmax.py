@@ -28,7 +28,7 @@ def block_attention(q, k, v, block):
     return out / total[:, None]
 
 
-keys = np.array([[3.0], [2.0], [1.0], [0.0]])      # four keys, and their values
+keys = np.array([[3.0], [2.0], [1.0], [0.0]])  # and their values
 block_attention(np.ones((1, 1)), keys, keys, 2)    # looks right
 '''
 

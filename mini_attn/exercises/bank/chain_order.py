@@ -18,7 +18,7 @@ A chain can have 20 matrices, which is too many to try every way.
 """
 STARTER = '''
 def chain_order(sizes):
-    """np.array([FLOPs of the cheapest brackets, FLOPs of the most expensive ones])."""
+    """np.array([cheapest FLOPs, most expensive FLOPs])."""
     raise NotImplementedError
 '''
 

@@ -22,7 +22,7 @@ rotated to their positions.
 """
 STARTER = '''
 def even_planes(q, k):
-    """Queries and keys with the same scores, and planes of equal size."""
+    """Queries and keys: same scores, planes of equal size."""
     raise NotImplementedError
 '''
 Array = np.ndarray

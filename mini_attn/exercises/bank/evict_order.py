@@ -23,7 +23,7 @@ order of eviction, an integer array `(count,)`, with −1 after the last one tha
 """
 STARTER = '''
 def evict_order(parents, holders, uses, count):
-    """Return the evicted blocks in their order (count,), -1 after the last."""
+    """Return the evicted blocks in order (count,), then -1."""
     raise NotImplementedError
 '''
 

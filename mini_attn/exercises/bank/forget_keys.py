@@ -24,7 +24,7 @@ of 30, about two in float64. The cases here keep away from that.
 """
 STARTER = '''
 def forget_keys(out, lse, scores, values):
-    """Attention without the tokens of these scores and values: (out, lse)."""
+    """Attention without these scores and values: (out, lse)."""
     raise NotImplementedError
 '''
 

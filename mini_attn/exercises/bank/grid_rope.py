@@ -25,7 +25,7 @@ with the rows doesn't complete a rotation within 500 of them. The same goes for 
 """
 STARTER = '''
 def grid_rope(x, rows, columns):
-    """Tokens x (tokens, head_dim), rotated to their cells of a sheet."""
+    """Tokens x (tokens, head_dim), rotated to their cells."""
     raise NotImplementedError
 '''
 FAST, FAR = 0.05, 500  # radians from one to the next, and rows without a full rotation

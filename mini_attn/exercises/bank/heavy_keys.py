@@ -23,7 +23,7 @@ those have received in all, both `(n_kv_heads, min(budget, kv_len))`.
 """
 STARTER = '''
 def heavy_keys(weights, totals, positions, budget, recent):
-    """Return the positions of the keys that stay, and their totals: (kept, new_totals)."""
+    """Return positions and totals of the keys that stay."""
     raise NotImplementedError
 '''
 

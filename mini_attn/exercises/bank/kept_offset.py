@@ -27,9 +27,10 @@ def after_forgetting(q, k, v, k_held, v_held, held_positions, seen):
     """Attention of a chunk over the keys that are held and its own."""
     def rotated(x, positions):
         half = x.shape[1] // 2
-        angles = positions[:, None] * 10_000.0 ** (-np.arange(half) / half)
-        cos, sin, a, b = np.cos(angles), np.sin(angles), x[:, :half], x[:, half:]
-        return np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=1)
+        angles = positions[:, None] * 1e4 ** (-np.arange(half) / half)
+        cos, sin = np.cos(angles), np.sin(angles)
+        a, b = x[:, :half], x[:, half:]
+        return np.hstack([a * cos - b * sin, b * cos + a * sin])
 
     held, new = len(k_held), len(q)
     positions = held + np.arange(new)
@@ -38,7 +39,8 @@ def after_forgetting(q, k, v, k_held, v_held, held_positions, seen):
     scores = q @ keys.T / np.sqrt(q.shape[1])
     scores[np.arange(held + new) > positions[:, None]] = -np.inf
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return weights @ np.concatenate([v_held, v]) / weights.sum(axis=1, keepdims=True)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return weights @ np.concatenate([v_held, v])
 '''
 
 Array = np.ndarray

@@ -18,11 +18,12 @@ Find out why, and repair it. Return the weights in the shape of `scores`. Scores
 STARTER = '''
 def causal_weights(scores):
     """Weights of each query for the keys up to its own position."""
-    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    weights = np.exp(scores)
+    weights = weights / weights.sum(axis=-1, keepdims=True)
     return np.tril(weights)
 
 
-causal_weights(np.array([[1.0, 2.0], [0.0, 0.0]]))  # zero where it should be
+causal_weights(np.array([[1.0, 2.0], [0.0, 0.0]]))  # zero, as it should
 '''
 
 

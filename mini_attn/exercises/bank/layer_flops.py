@@ -18,7 +18,7 @@ heads have dimension `head_dim`, and `n_heads * head_dim` doesn't have to equal 
 """
 STARTER = '''
 def layer_flops(seq, d_model, n_heads, n_kv_heads, head_dim, causal):
-    """FLOPs of the four products: np.array([projections, scores, sum, output])."""
+    """np.array of FLOPs: [projections, scores, sum, output]."""
     raise NotImplementedError
 '''
 

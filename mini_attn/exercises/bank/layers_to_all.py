@@ -17,7 +17,7 @@ no number of layers is enough.
 """
 STARTER = '''
 def layers_to_all(mask):
-    """Return for each token the fewest layers until it knows of all before, or -1."""
+    """Return the fewest layers to all earlier tokens, or -1."""
     raise NotImplementedError
 '''
 

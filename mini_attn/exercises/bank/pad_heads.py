@@ -20,7 +20,7 @@ own numbers, and if numbers have to change, change only those of `W_q`.
 """
 STARTER = '''
 def pad_heads(W_q, W_k, W_v, W_o, n_heads, width):
-    """The matrices of the same layer, with heads of dimension `width`."""
+    """The same layer's matrices with heads of dimension `width`."""
     raise NotImplementedError
 '''
 NAMES = ("W_q", "W_k", "W_v", "W_o")

@@ -30,7 +30,7 @@ def rotate_rows(x, positions):
 
 
 def chunk_scores(q, k, k_cache):
-    """Scores of new queries over cached and new keys: (new, past + new)."""
+    """Scores over cached and new keys: (new, past + new)."""
     keys = np.concatenate([k_cache, k])
     q = rotate_rows(q, np.arange(len(q)))
     keys = rotate_rows(keys, np.arange(len(keys)))

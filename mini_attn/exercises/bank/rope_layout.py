@@ -17,7 +17,7 @@ head by head, as in the formula under [Converting weights](#converting-weights).
 """
 STARTER = '''
 def to_half(weight, n_heads):
-    """Rows of a query or key projection, reordered for the half layout."""
+    """Rows of a projection, reordered for the half layout."""
     raise NotImplementedError
 '''
 

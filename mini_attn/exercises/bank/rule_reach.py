@@ -23,7 +23,7 @@ lengths in tokens, `(rules,)`, not rounded.
 """
 STARTER = '''
 def rule_reach(speeds, slowed, trained):
-    """The longest text under each method without a new angle: (rules,)."""
+    """Each method's longest text without a new angle: (rules,)."""
     raise NotImplementedError
 '''
 _close = partial(close, relative=True)

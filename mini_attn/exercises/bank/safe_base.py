@@ -21,7 +21,7 @@ least 1; where no base is large enough, return 0 instead. A head rotates `rotary
 """
 STARTER = '''
 def safe_base(rotary_dim, share, context):
-    """The smallest base for each context (n,) with enough slow planes."""
+    """The smallest base for each context (n,)."""
     raise NotImplementedError
 '''
 _close = partial(close, relative=True)

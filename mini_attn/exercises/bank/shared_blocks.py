@@ -25,12 +25,13 @@ false hit.
 """
 STARTER = '''
 def shared_blocks(prompt, texts, block_size):
-    """Return the cached block for each full block of a prompt, -1 for none."""
+    """Return the cached block of each full block, -1 for none."""
 
     def keys(tokens):
         found, key = [], 0
         for i in range(0, len(tokens) - block_size + 1, block_size):
-            part = bytes(int(token) & 0xFF for token in tokens[i : i + block_size])
+            block = tokens[i : i + block_size]
+            part = bytes(int(token) & 0xFF for token in block)
             key = hash((key, part))
             found.append(key)
         return found

@@ -41,8 +41,8 @@ def split_attention(q, k, v, seen, span):
     return (shares[:, :, None] * np.array(outs)).sum(axis=0)
 
 
-keys = np.array([[53.0], [52.0], [51.0], [50.0]])  # four keys; each query sees one more
-split_attention(np.ones((4, 1)), keys, keys, np.tri(4, dtype=bool), 2)  # right
+keys = np.array([[53.0], [52.0], [51.0], [50.0]])  # one more per query
+split_attention(np.ones((4, 1)), keys, keys, np.tri(4, dtype=bool), 2)
 '''
 
 Array = np.ndarray

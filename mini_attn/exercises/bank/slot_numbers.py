@@ -19,7 +19,7 @@ where a row has no token. After a row's last block, its table may hold anything.
 """
 STARTER = '''
 def slot_numbers(block_table, lengths, block_size):
-    """Return the slot of each token (batch, seq), -1 where a row has none."""
+    """Return the slot of each token (batch, seq), -1 for none."""
     raise NotImplementedError
 '''
 

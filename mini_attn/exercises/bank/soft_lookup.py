@@ -24,7 +24,7 @@ def soft_lookup(queries, keys, values):
 
 
 one = np.ones((1, 2))
-soft_lookup(one, one, np.array([[3.0, 4.0]]))  # one key: its value, as it should be
+soft_lookup(one, one, np.array([[3.0, 4.0]]))  # one key: its value
 '''
 
 

@@ -27,7 +27,7 @@ def tile_product(a, b, tile):
 
 
 a_test, b_test = np.arange(16.0).reshape(4, 4), np.eye(4)
-assert np.allclose(tile_product(a_test, b_test, 4), a_test)  # looks right
+assert np.allclose(tile_product(a_test, b_test, 4), a_test)  # right
 '''
 
 

@@ -19,7 +19,7 @@ the sizes, and tiles at the edge are smaller. A formula is enough, but loops tha
 """
 STARTER = '''
 def tile_traffic(m, k, n, tile):
-    """np.array([read of the left matrix, read of the right one, written])."""
+    """np.array([read on the left, read on the right, written])."""
     raise NotImplementedError
 '''
 
