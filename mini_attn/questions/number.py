@@ -244,9 +244,18 @@ class NumberQuestion:
         return self._off(self.answer, self.tolerance)
 
     def off_by(self, mistake: Mistake) -> float:
-        """Return how far from a mistake's number one may be that is taken for it."""
-        rough = self.lenient and not float(mistake.value).is_integer()
-        return self._off(mistake.value, TYPED if rough else self.tolerance)
+        """Return how far from a mistake's number a typed one can be and still count as it.
+
+        A guesser who rounds a foreseen fraction to two digits still means it, unless another
+        number that the question knows is as near.
+        """
+        value = float(mistake.value)
+        if not self.lenient or value.is_integer():
+            return self._off(value, self.tolerance)
+        known = [self.answer, *(other.value for other in self.mistakes)]
+        nearest = min(abs(value - other) for other in known if other != value)
+        half_a_digit = 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) - 1)
+        return max(self._off(value, TYPED), min(half_a_digit, nearest / 2) * ROUNDING)
 
     def _off(self, value: float, tolerance: float) -> float:
         return max(max(tolerance, EXACT) * abs(value), self.within) * ROUNDING
