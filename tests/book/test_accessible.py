@@ -30,7 +30,7 @@ SMALL = """async () => {
 # means the nearest, is one target: a value is chosen by where in it one points.
 CROWDED = """async () => {
   const least = 24, parts = ":is([data-id], [data-tip], .living-field)";
-  for (const fold of document.querySelectorAll(".living-live details")) fold.open = true;
+  for (const fold of document.querySelectorAll(".deeper, .living-live details")) fold.open = true;
   for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
   const found = [...document.querySelectorAll(`.living-live svg ${parts}`)].filter((one) =>
     getComputedStyle(one).pointerEvents !== "none" && one.getClientRects().length);

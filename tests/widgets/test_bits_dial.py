@@ -259,7 +259,7 @@ def test_dials_and_channels_answer_to_keys_and_taps(tmp_path: Path) -> None:
         page.get_by_label("Values", exact=True).select_option("2")
         expect(page.locator(".living-first")).to_contain_text("Values after")
         expect(says).to_contain_text("values in 2 bits per token")
-        page.get_by_label("Keys' outlier").press("End")
+        page.get_by_label("Outlier in the keys").press("End")
         expect(page.locator(".living-first")).to_contain_text("Keys after")
         expect(says).to_contain_text("30 times as large")
         page.get_by_label("Keys", exact=True).select_option("16")

@@ -150,11 +150,11 @@ def test_the_line_of_a_curve_is_dragged(open_page: Visit) -> None:
         assert (after > before) == (across > 0)
         assert after == float(f"{after:.2g}"), "two digits"
     pull(page, page.locator("[data-id='now-square']"), 900)
-    expect(exact).to_have_value("262144")
+    expect(exact).to_have_value("1048576")
     exact.fill("4096")
     pull(page, page.locator("[data-id='now-square']"), 1)
     expect(exact).to_have_value("4096")
-    expect(page.locator(".living-detail")).to_contain_text("The line stands at 4,096 tokens")
+    expect(page.locator(".living-detail")).to_contain_text("The line is at 4,096 tokens")
 
 
 def test_room_for_keys_is_dragged(open_page: Visit) -> None:

@@ -152,7 +152,7 @@ def test_a_decoder_comes_at_its_first_use(open_page: Visit, protocol: str) -> No
     box.get_by_role("button", name="A repeated block").click()
     expect(say(box)).to_contain_text("After “ring” the decoder expects “beach”")
     box.get_by_label("L0H1", exact=True).uncheck()
-    expect(say(box)).to_contain_text("With all heads on it loses")
+    expect(say(box)).to_contain_text("With all heads on it costs")
     if protocol == "http":
         assert loaded(page) == ["mha.js"]
     expect(note(box)).to_be_hidden()

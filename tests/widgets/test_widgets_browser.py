@@ -423,7 +423,7 @@ def test_print_and_no_javascript_show_the_picture(open_page: Visit) -> None:
     assert not page.locator(f"{STEPPER} .living-live").is_visible()
     page = open_page.look("light.html", java_script_enabled=False)
     assert page.locator(f"{STEPPER} .living-picture svg").is_visible()
-    assert "both ways add up to" in page.locator(f"{STEPPER} figcaption").inner_text()
+    assert "running totals with and without" in page.locator(f"{STEPPER} figcaption").inner_text()
 
 
 def test_table_says_what_the_picture_says(open_page: Visit) -> None:
