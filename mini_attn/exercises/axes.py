@@ -14,7 +14,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Misfit:
-    """An output beside the shape that it should have.
+    """An output next to the shape that it should have.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def _of_shape(task: Exercise, tried: list[Tried], first: Misfit) -> str:
 
 
 def _effort(case: Tried) -> tuple[bool, int]:
-    """Return what it takes to see the fault: whole numbers come first, then how many there are."""
+    """Return what it takes to see the fault: integers come first, then how many there are."""
     numbers = sum(np.size(value) for value in (*case.inputs.values(), *case.outputs.values()))
     return case.group != GROUPS[0], numbers
 

@@ -1,4 +1,4 @@
-"""An answer beside the right one: which output differs, and the case that shows it."""
+"""An answer next to the right one: which output differs, and the case that shows it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def close(
     tight: float = TIGHT,
     relative: bool = False,
 ) -> bool:
-    """Return whether two arrays of one shape are the same up to rounding; whole numbers exactly.
+    """Return whether two arrays of one shape are the same up to rounding; integers exactly.
 
     The one tolerance of all exercises. Of float64 it asks ``tight``. A float32 answer is as good
     as float32 allows: steps of its largest number, and what rounding the inputs does to it.

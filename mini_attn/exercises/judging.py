@@ -165,7 +165,7 @@ def count_right(task: Exercise, call: Call, *, seed: int) -> tuple[int, int]:
 
 
 def judge_function(task: Exercise, call: Call, *, seed: int) -> Report:
-    """Check a function, however it is called: here, or in a process of its own.
+    """Check a function, however it is called: here, or in its own process.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def plain_markdown(text: str, cite: Callable[[str], str] = _no_citation) -> str:
     -------
     str
         The same text with quotes, closed boxes and words; links to pages are in italics, as the
-        pages are not beside the copy.
+        pages are not next to the copy.
 
     Raises
     ------

@@ -53,7 +53,7 @@ def _busy(descriptor: int) -> bool:
 
 @contextmanager
 def _locked(path: Path, patience: float) -> Iterator[None]:
-    """Hold the lock beside a file; TimeoutError where another process does not let go of it."""
+    """Hold the lock next to a file; TimeoutError where another process does not let go of it."""
     if BROWSER:  # one writer at a time: each write passes through the page's one thread
         yield
         return

@@ -59,7 +59,7 @@ def _times(one: Array, other: Array, rounding: float) -> float:
 
 
 def _whole_moves(speeds: Speeds, rounding: float) -> float:
-    """Return how many columns undo a row, as a ratio of whole numbers, where fast planes wrap."""
+    """Return how many columns undo a row, as a ratio of integers, where fast planes wrap."""
     down, right = (np.angle(step) for step in speeds)
     if np.minimum(np.abs(down), np.abs(right)).min() <= rounding:
         return 0.0

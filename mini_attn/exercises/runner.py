@@ -1,7 +1,7 @@
 """Calls an answer once, safely enough for a notebook: nothing it does escapes from here.
 
 This protects a learner from an accident, not a grade from an attack: for that the answer
-has to run in a process of its own.
+has to run in its own process.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Run:
     mutated : list of str
         Names of the inputs that it changed.
     peak : int
-        Bytes that it held at most, beside the inputs; 0 where that was not measured.
+        Bytes that it held at most, next to the inputs; 0 where that was not measured.
     """
 
     value: Any = None

@@ -131,7 +131,7 @@ class Exercise:
         "random", "property" (what the exercise is about), "edges".
     expected : callable (inputs) -> dict of (shape, dtype kind)
         What the answer to these inputs looks like, by name, in order. Of ``"f"`` the answer's own
-        precision decides how near it has to come. ``"i"``, whole numbers of any type, and ``"b"``
+        precision decides how near it has to come. ``"i"``, integers of any type, and ``"b"``
         are exact: cases on a boundary have to be on it in float32 too.
     number : NumberQuestion or None
         What a pencil exercise asks for: the right number, what it counts, foreseen wrong ones.

@@ -1,4 +1,4 @@
-"""Pencil: how many sequences fit beside the weights."""
+"""Pencil: how many sequences fit together with the weights."""
 
 from __future__ import annotations
 

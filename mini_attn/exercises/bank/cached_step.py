@@ -109,7 +109,7 @@ def right(inputs: Inputs) -> Outputs:
 
 
 def asked(inputs: Inputs, outputs: Outputs) -> Outputs:
-    """Slots that hold no token may hold anything."""
+    """Slots that hold no token can hold anything."""
     used = slice(None, inputs["length"] + 1)
     return {name: array if name == "out" else array[:, :, used] for name, array in outputs.items()}
 

@@ -1,4 +1,4 @@
-"""Find the bug: a causal mask that forgets where the chunk stands."""
+"""Find the bug: a causal mask that forgets where the chunk is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _pair(q_positions: list[int], kv_positions: list[int]) -> Inputs:
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: one query after three tokens. The property: slots may stand in any order."""
+    """By hand: one query after three tokens. The property: slots may come in any order."""
     # A chunk after a past, with padding before and a free slot behind: here all slips differ.
     drawn = [_pair([2, 3], [-1, 0, 1, 2, 3, -1])]
     for _ in range(6):

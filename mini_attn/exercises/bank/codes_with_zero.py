@@ -110,7 +110,7 @@ def _back(
 
 
 def _with_sign(x: Array, largest: int) -> Array:
-    """Codes of sizes beside a sign, without a zero."""
+    """Codes of sizes next to a sign, without a zero."""
     scale = np.abs(x).max(axis=1, keepdims=True) / largest
     step = np.where(scale > 0, scale, 1)
     return np.asarray(step * np.rint(x / step))

@@ -1,4 +1,4 @@
-"""Find the bug: a stripe of a map that lies beside the one that is meant."""
+"""Find the bug: a stripe of a map that lies next to the one that is meant."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _along(weights: np.ndarray, back: int) -> np.ndarray:
 
 
 def _stripe(weights: np.ndarray, back: int, skip: int = 0) -> np.ndarray:
-    """Mean along the diagonal so many positions back, its first entries left out."""
+    """Mean along the diagonal this many positions back, its first entries left out."""
     stripe = _along(weights, back)[..., skip:]
     return stripe.mean(axis=-1) if stripe.shape[-1] else np.full(len(weights), np.nan)
 

@@ -34,7 +34,7 @@ Array = np.ndarray
 
 
 def _case(rng: np.random.Generator, head_dim: int, top: int = 0, left: int = 0) -> Inputs:
-    """Some cells, among them a corner with the cells below it and beside it, in any order."""
+    """Some cells, among them a corner with the cells below it and next to it, in any order."""
     corner = np.array([top, left]) + rng.integers(1, 6, size=2)
     others = np.array([top, left]) + rng.integers(0, 24, size=(5, 2))
     cells = rng.permutation(np.concatenate([corner + np.array([[0, 0], [1, 0], [0, 1]]), others]))
@@ -84,7 +84,7 @@ def _of_the_lengths(x: Array, rotated: Array) -> str | None:
 
 
 def _neighbours(inputs: Inputs) -> tuple[int, int, int] | None:
-    """A token with the one below it and the one beside it."""
+    """A token with the one below it and the one next to it."""
     at = {cell: t for t, cell in enumerate(zip(inputs["rows"], inputs["columns"], strict=True))}
     return next(
         (

@@ -99,7 +99,7 @@ def _summed(loss: Array, budget: float) -> Array:
 
 
 def _one_by_one(loss: Array, budget: float) -> Array:
-    """The cheapest head goes first, and what is left is measured anew."""
+    """The cheapest head goes first, and what is left is measured again."""
     keep = np.ones(loss.ndim, int)
     while keep.any():
         tries = [np.where(np.arange(loss.ndim) == head, 0, keep) for head in np.flatnonzero(keep)]

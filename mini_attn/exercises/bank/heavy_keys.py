@@ -48,7 +48,7 @@ def _case(
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: two heads with keys of their own. The property: heads that share keys."""
+    """By hand: two heads with their own keys. The property: heads that share keys."""
     hand = {
         "weights": np.array([[0.5, 0.25, 0.125, 0.125], [0.125, 0.125, 0.5, 0.25]]),
         "totals": np.array([[1.0, 0.25, 0.5], [2.0, 1.0, 0.125]]),

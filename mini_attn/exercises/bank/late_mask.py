@@ -28,7 +28,7 @@ causal_weights(np.array([[1.0, 2.0], [0.0, 0.0]]))  # zero, as it should
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: three tokens, whole numbers. The property: huge scores in the future."""
+    """By hand: three tokens, integers. The property: huge scores in the future."""
     future = rng.standard_normal((5, 5)) + np.triu(np.full((5, 5), 900.0), 1)
     return {
         "by hand": [{"scores": np.array([[1.0, 2.0, 0.0], [3.0, 1.0, 2.0], [0.0, 2.0, 1.0]])}],

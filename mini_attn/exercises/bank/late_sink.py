@@ -46,7 +46,7 @@ def _drawn(rng: np.random.Generator, heads: int, q_len: int, height: float) -> I
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: keys of 2 and of 6 in all beside a sink of 2. The property: real heads."""
+    """By hand: keys of 2 and of 6 in all next to a sink of 2. The property: real heads."""
     hand = _case(np.array([[[4.0, -8.0], [2.0, 6.0]]]), np.log([[2.0, 6.0]]), np.log([2.0]))
     empty = _drawn(rng, 2, 3, 0.0)
     empty["lse"][:, 0], empty["out"][:, 0] = -np.inf, 0.0

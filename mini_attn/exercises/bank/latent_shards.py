@@ -30,7 +30,7 @@ def _case(mixed: Array, lse: Array, w_uv: Array) -> Inputs:
 
 
 def _split(rng: np.random.Generator, tokens: tuple[int, ...], heads: int, height: float) -> Inputs:
-    """A cache of so many tokens on each device, and what the devices make of a query."""
+    """A cache of this many tokens on each device, and what the devices make of a query."""
     rank, mixed, sums = 5, [], []
     query = rng.standard_normal((heads, rank))
     for n in tokens:

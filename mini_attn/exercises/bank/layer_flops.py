@@ -35,7 +35,7 @@ def _sizes(
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: the running example. The property: heads that are shared, a width of its own."""
+    """By hand: the running example. The property: heads that are shared, its own width."""
     drawn: Cases = {"by hand": [_sizes(4, 8, 2, 2, 4, False)], "random": []}
     for causal in (False, True, True):
         seq, heads, size = (int(n) for n in rng.integers([6, 3, 5], [40, 9, 17]))
@@ -46,7 +46,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Four whole numbers."""
+    """Four integers."""
     return {"flops": ((4,), "i")}
 
 

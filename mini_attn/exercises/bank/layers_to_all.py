@@ -62,12 +62,12 @@ def cases(rng: np.random.Generator) -> Cases:
 
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """A whole number for each token."""
+    """An integer for each token."""
     return {"layers": ((len(inputs["mask"]),), "i")}
 
 
 def _reached(mask: Array, layers: int, *, keeps: bool = True) -> Array:
-    """Return who can have heard of whom after so many layers."""
+    """Return who can have heard of whom after this many layers."""
     heard = np.eye(len(mask), dtype=bool)
     for _ in range(layers):
         more = (mask.astype(int) @ heard.astype(int)) > 0

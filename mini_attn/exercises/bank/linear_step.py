@@ -36,7 +36,7 @@ def _after(rng: np.random.Generator, past: int, features: int, v_size: int) -> I
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: one token before, whole numbers. The property: a long past. Edge: no past."""
+    """By hand: one token before, integers. The property: a long past. Edge: no past."""
     by_hand = {
         "q": np.array([1.0, 2.0]), "k": np.array([2.0, 0.0]), "v": np.array([1.0, 5.0, 0.0]),
         "state": np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 6.0]]), "total": np.array([0.0, 3.0]),

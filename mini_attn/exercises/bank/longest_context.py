@@ -31,7 +31,7 @@ class Numbers(NamedTuple):
 
     @property
     def left(self) -> int:
-        """Bytes beside the weights."""
+        """Bytes next to the weights."""
         return self.memory * 10**9 - NUMBER_BYTES * PARAMETERS
 
     @property

@@ -43,7 +43,7 @@ def _far_apart(inputs: Inputs) -> Inputs:
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: two heads of 2. The property: head_dim is its own number."""
+    """By hand: two heads of size 2. The property: head_dim is its own number."""
     eye = np.eye(4)
     by_hand = {
         "x": np.array([[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.5, 0.0], [2.0, 1.0, 0.0, 0.0]]),

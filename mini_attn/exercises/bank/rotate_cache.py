@@ -46,7 +46,7 @@ def _real(rng: np.random.Generator, rule: config.RopeScaling, first: int = 0) ->
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: 90 degrees a position become 30. The property: real keys, the first ones gone."""
+    """By hand: 90 degrees per position become 30. The property: real keys, the first ones gone."""
 
     def drawn(positions: Array, planes: int) -> Inputs:
         k = rng.standard_normal((len(positions), 2 * planes))

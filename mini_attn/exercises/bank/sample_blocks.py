@@ -26,7 +26,7 @@ class Numbers(NamedTuple):
     answer: int = 40
 
     def blocks(self, tokens: int) -> int:
-        """Blocks for so many tokens."""
+        """Blocks for this many tokens."""
         return -(-tokens // self.size)
 
     @property

@@ -53,7 +53,7 @@ def _case(q: Array, k: Array, v: Array, seen: Array, span: int) -> Inputs:
 
 
 def _exact(scores: list[float], seen: list[list[int]], span: int) -> Inputs:
-    """One number a key, which is its score for every query."""
+    """One number per key, which is its score for every query."""
     k = np.array(scores)[:, None]
     v = 2.0 ** np.arange(len(k))[:, None]
     return _case(np.ones((len(seen), 1)), k, v, np.array(seen, bool), span)

@@ -36,7 +36,7 @@ class Numbers(NamedTuple):
         return self.blocks * self.block + self.window
 
     def length(self, more: int) -> int:
-        """The shortest text with so many compressed keys after the first."""
+        """The shortest text with this many compressed keys after the first."""
         return self.span + self.stride * more
 
     @property

@@ -33,12 +33,12 @@ class Numbers(NamedTuple):
 
     @property
     def right(self) -> int:
-        """The answer: FLOPs of all products with weights, over those of a key."""
+        """The answer: FLOPs of all weight matmuls, over those of a key."""
         return (4 * self.d + 3 * self.width[1]) // 2
 
 
 def _weights_flops() -> int:
-    """FLOPs of all products with weights in a layer of the book's model, for one token."""
+    """FLOPs of all weight matmuls in a layer of the book's model, for one token."""
     flops = cost.matmul_flops(MODEL, q_len=1, kv_len=1, logit_rows=0)
     return (flops["projections"] + flops["output"] + flops["mlp"]) // MODEL.n_layers
 

@@ -1,4 +1,4 @@
-"""Find the bug: keys that keep the base of their own step."""
+"""Find the bug: keys that keep their own base step."""
 
 from __future__ import annotations
 

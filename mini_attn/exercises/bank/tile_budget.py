@@ -32,7 +32,7 @@ class Numbers(NamedTuple):
     def fitting(
         self, *, out: bool = True, scores: bool = True, keys: int = 2, sums: int = SUMS
     ) -> float:
-        """Queries that fit beside the keys, with or without some part."""
+        """Queries that fit together with the keys, with or without some part."""
         left = self.fast - keys * EACH * self.block_k * self.size
         row = EACH * self.size + sums * (out * self.size + scores * self.block_k)
         return left / row

@@ -78,7 +78,7 @@ def _rms(x: Array) -> Array:
 
 
 def _logits(x: Array, gain: Array, table: Array) -> Array:
-    """Logits of streams (…, d_model), each with the norm of its own."""
+    """Logits of streams (…, d_model), each with its own norm."""
     return np.asarray((x / _rms(x) * gain) @ table.T)
 
 
