@@ -277,7 +277,7 @@ def times_of_files(sent: Sequence[Submission], zone: tzinfo) -> HandedIn:
     return found
 
 
-EXAMPLE = "10 % a day, at most 50 %, 15 minutes of grace"
+EXAMPLE = "10% a day, at most 50%, 15 minutes of grace"
 SECONDS = {"minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 NUMBER = r"(\d{1,3}(?:[.,]\d{1,2})?) ?%"
 PIECES = {
@@ -401,7 +401,7 @@ class Times:
         words += f"{duration(late)} late" if late > 0 else "in time"
         if late > 0:
             within = self.rule.grace > 0 and late <= self.rule.grace
-            words += ", within the grace" if within else f", {off:g} % off ({self.rule.text})"
+            words += ", within the grace" if within else f", {off:g}% off ({self.rule.text})"
         return Deduction(off, words)
 
     def dates(self) -> Dates:

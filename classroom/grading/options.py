@@ -53,7 +53,7 @@ def read_options(about: str | None) -> argparse.Namespace:
     parser.add_argument("--roster", type=Path, help="names, one a line, or a CSV file")
     parser.add_argument("--draw", help="seed of the numbers that each student was given")
     parser.add_argument("--due", help='"2026-10-12 23:59 Europe/Berlin"')
-    parser.add_argument("--late", help='"10 %% a day, at most 50 %%, 15 minutes of grace"')
+    parser.add_argument("--late", help='"10%% a day, at most 50%%, 15 minutes of grace"')
     parser.add_argument("--times", type=Path, help="a table of hand-in times")
     parser.add_argument("--extensions", type=Path, help="a table of later due dates")
     parser.add_argument("--attempts", help="which counts: best, last or first")

@@ -53,7 +53,7 @@ def likeness(alike: Sequence[Alike]) -> dict[str, Any]:
     """Return what the summary shows of it."""
     rows = _rows(alike)
     texts = [
-        f"{' and '.join(names)}: {', '.join(f'{key} {share} %' for key, share in near)}"
+        f"{' and '.join(names)}: {', '.join(f'{key} {share}%' for key, share in near)}"
         for names, near in rows[:SHOWN]
     ]
     return {"alike": texts, "alike_more": max(len(rows) - SHOWN, 0)}

@@ -133,7 +133,7 @@ def test_the_total_alone_changes_and_says_why(tmp_path: Path) -> None:
     assert [rows["bo"][key] for key in ("total", "before late")] == ["4", "5"]
     assert rows["bo"]["late"] == (
         "handed in 2026-10-14 10:02 CEST (the file's own time), due 2026-10-12 23:59 CEST: "
-        "1 day 10 hours late, 20 % off (10 % a day, at most 50 %, 15 minutes of grace)"
+        "1 day 10 hours late, 20% off (10 % a day, at most 50 %, 15 minutes of grace)"
     )
     assert rows["ada"]["late"].endswith("CEST: in time")
     assert rows["cy"]["late"].endswith("11 minutes late, within the grace")

@@ -39,7 +39,7 @@ def test_each_moment_has_its_beat_in_words(moments: list[dict[str, Any]]) -> Non
     said = run("return input.map(living.registry.first_look.describe);", moments)
     assert [words[0] for words in said] == list("123" * 4)
     assert said[-1] == (
-        "3 of 3. “time” takes 66 % from “time”, 31 % from “Once”, 2 % from “upon”, 2 % from “a”."
+        "3 of 3. “time” takes 66% from “time”, 31% from “Once”, 2% from “upon”, 2% from “a”."
     )
 
 

@@ -1,7 +1,7 @@
 // The first look in words: what happens at a moment, the table, and what stands behind a cell.
 import { decimal } from "../core/text.js";
 
-const percent = (share) => `${Math.round(100 * share)} %`;
+const percent = (share) => `${Math.round(100 * share)}%`;
 
 function taken({ tokens, weights }, word) {
   return weights[word].map((weight, i) => [weight, tokens[i]])
