@@ -38,5 +38,5 @@ def refuse_quantised(state: Mapping[str, Any]) -> None:
         if codes or name.endswith(ENDS) or ".quant_state." in name:
             raise ConfigError(
                 f"{name} ({kind}): the weights are quantized; convert them to floating point "
-                "first, FP8 of DeepSeek and MXFP4 of gpt-oss by mini_attn.weights.dequantized"
+                "first, FP8 of DeepSeek and MXFP4 of gpt-oss by mini_attn.weights.dequantised"
             )

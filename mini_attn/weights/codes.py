@@ -59,7 +59,7 @@ def dequantised(state: Mapping[str, Any], *, block_size: int = 128) -> dict[str,
     --------
     >>> import numpy as np
     >>> codes, scale = np.array([[0x38, 0xB8]], np.uint8), np.array([[0.5]], np.float32)
-    >>> dequantized({"a.weight": codes, "a.weight_scale_inv": scale})
+    >>> dequantised({"a.weight": codes, "a.weight_scale_inv": scale})
     {'a.weight': array([[ 0.5, -0.5]], dtype=float32)}
     """
     check_count("block_size", block_size)

@@ -34,7 +34,7 @@ def _case(rotary_dim: int, slow: float, *context: float) -> Inputs:
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: two planes of four. The property: shares that are not an integer number of planes."""
+    """By hand: two planes of four. The property: shares of planes that are not integers."""
 
     def drawn(rotary_dim: int, slow: float) -> Inputs:
         return _case(rotary_dim, slow, *np.round(np.exp(rng.uniform(6, 13, size=3))))
