@@ -100,7 +100,7 @@ WRONG = [
     ("root", _kept(lambda out, share: out * np.sqrt(1 - share)), "by hand", "what factor"),
     ("without itself, at most 1", _shared(lambda lse, sink: np.exp(np.minimum(sink - lse, 0))),
      "by hand", "clipped at 1"),
-    ("one maximum", _shared(_one_maximum), "finite", "One maximum"),
+    ("one maximum", _shared(_one_maximum), "finite", "one maximum"),
     ("clipped", _shared(_clipped), "edges", "lose their difference"),
     ("an empty row without its sink", _shared(_empty_is_0), "edges", "still has its sink"),
     ("infinite quotient", _shared(_sigmoid), "finite", "is infinite"),

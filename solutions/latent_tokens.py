@@ -6,7 +6,7 @@ REFERENCE = 40 * 10**9 // one_token
 WRONG = [
     ("starter", ..., "attempted", "three dots"),
     ("no rotated key", 1446759, "by hand", "rotated key of 64"),
-    ("twice a token", 643004, "by hand", "one latent serves"),
+    ("twice a token", 643004, "by hand", "One latent serves"),
     ("one byte a number", 2572016, "by hand", "2 bytes"),
     ("bits", 160751, "by hand", "bits"),
     ("one layer", 34722222, "by hand", "one layer"),

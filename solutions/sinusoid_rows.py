@@ -91,7 +91,7 @@ WRONG = [
      "random", "should be"),
     ("tested below 1000", lambda positions, d_model: sinusoids(positions % 1000, d_model),
      "edges", "positions you're given"),
-    ("short angles", _short, "edges", "float32 has too few digits"),
+    ("short angles", _short, "edges", "has too few digits"),
     ("another base", _with_speeds(lambda d: 1000.0 ** (-np.arange(0, d, 2) / d)), "random",
      "base is 10,000"),
     ("up to the base itself", _with_speeds(lambda d: 10000.0 ** -np.linspace(0, 1, d // 2)),

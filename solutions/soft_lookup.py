@@ -107,7 +107,7 @@ WRONG = [
     ("half", lambda **inputs: soft_lookup(**inputs) / 2, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
-    ("no largest score", _no_largest, "finite", "no longer subtracted"),
+    ("no largest score", _no_largest, "finite", "no longer subtract"),
     ("one whole, stable", _whole_stable, "random", "All your weights together"),
     ("undivided", _undivided, "by hand", "have to sum to 1"),
     ("the first query's for all", _first_for_all, "random", "the first one"),

@@ -92,7 +92,6 @@ def ignoring(reference: Any, _name: str, _first: Any, /, **inputs: Any) -> Any:
 FREE = {  # what the result does not depend on, or not beyond its first row
     "attention_intensity": {"head_dim", "kv_len"},  # both cancel, which is the point
     "block_softmax": {"block"},
-    "breaking_head": {"maps"},  # the head is in the first layer of two
     "code_attention": {"k_zero"},  # the task asks which array is of no use
     "silent_rows": {"span"},
     "kept_offset": {"held_positions"},  # they tempt: the newest key held need not be the last
