@@ -270,8 +270,8 @@ def told(course: Path) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     "words",
     [
-        "CheckFailed: by hand: Your scores aren't scaled",
-        "CheckFailed: by hand: Each key is rotated with the base of the step",
+        "CheckFailed: by hand: You haven't scaled the scores",
+        "You rotate each key with the base of the step",
         "CheckFailed: by hand: You've filled the whole device with caches",
         "CheckFailed: type: The answer is one number; this is a str",
     ],

@@ -128,7 +128,7 @@ def test_wrong_answer_is_told_its_missing_idea(mixed: Path, tmp_path: Path) -> N
     said = points.pop("said")
     assert points == dict.fromkeys(MIXED.split(), 0)
     assert "CheckFailed: runs: It ran more than 200,000 lines" in said
-    assert "CheckFailed: by hand: Each key is rotated with the base of the step" in said
+    assert "You rotate each key with the base of the step" in said
     assert "CheckFailed: by hand: You've filled the whole device with caches" in said
 
 
