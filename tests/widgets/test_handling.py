@@ -93,7 +93,7 @@ def test_a_request_and_a_step_are_pressed(open_page: Visit) -> None:
     page.get_by_label("pages", exact=True).check(force=True)
     expect(page.locator(".living-say")).to_contain_text("24 pages of 4 slots: 5 running")
     pull(page, page.locator("[data-id='block-9']"), 0)
-    expect(page.locator(".living-detail")).to_contain_text("tokens from 0 on of D")
+    expect(page.locator(".living-detail")).to_contain_text("tokens of D from position 0")
 
 
 def test_a_hand_is_turned(open_page: Visit) -> None:

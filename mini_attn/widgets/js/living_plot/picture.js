@@ -215,7 +215,7 @@ export function ways(figure, { places }) {
 
 export const handles = (all, step) => all.map((way, n) => {
   const [x, top, bottom] = way[step];
-  return `<rect x="${round(x - 13.5)}" y="${round(top)}" width="27" height="${round(bottom - top)}" class="plot-way" data-id="way-${n}"/>`;
+  return `<rect x="${round(x - 12)}" y="${round(top)}" width="24" height="${round(bottom - top)}" class="plot-way" data-id="way-${n}"/>`;
 }).join("");
 
 // The step at which it stands nearest to an x.

@@ -32,7 +32,7 @@ export function explain({ rows, blocks, chosen, size, free, shares }, id) {
   if (kind === "step") return { text: `Step ${key}: ${percent(shares[key - 1])} of the slots.`, also: [] };
   if (kind === "block") {
     const { holders, filled, index } = blocks[key];
-    const held = `tokens from ${index * size} on of ${holders.join(", ")}; reference count ${holders.length}; ${filled} of ${size} slots filled`;
+    const held = `tokens of ${holders.join(", ")} from position ${index * size}; reference count ${holders.length}; ${filled} of ${size} slots filled`;
     return { text: `Block ${key}: ${filled ? held : "free"}.`, also: holders.map((name) => `request-${name}`) };
   }
   const t = Math.min(chosen.done, key * size + size) - 1;

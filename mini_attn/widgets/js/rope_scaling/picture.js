@@ -64,7 +64,7 @@ function legend({ counts, rule, planes }, y, at) {
   const alone = rule === "none" ? 0 : planes.filter((plane) => plane.alone === "fresh").length;
   const entries = Object.entries(LEGEND).map(([status, words]) => [status, `${counts[status]} ${words}`]);
   const sample = (status, x, line) => (status === "before" ? `<path d="M${x} ${line - 4}h14" class="rsc-before"/>` : mark(status, x + 6, line - 4, 4));
-  const key = inLines([...entries, ["before", alone ? `without a method: ${alone} new` : "without a method"]], y, { width: at.width, lead: 20, gap: 18, line: 20, letter: 6.3 },
+  const key = inLines([...entries, ["before", alone ? `without a method: ${alone} meet new angles` : "without a method"]], y, { width: at.width, lead: 20, gap: 18, line: 20, letter: 6.7 },
     (status, words, x, line) => sample(status, x, line) + text(x + 18, line, words, "rsc-quiet"));
   return { inside: key.inside, bottom: key.bottom + 10 };
 }

@@ -1,5 +1,5 @@
 // The rotor: the planes of one head, a query and a key rotated to their positions, and the score.
-import { hint } from "../core/text.js";
+import { hint, whole } from "../core/text.js";
 import { compute } from "./compute.js";
 import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -14,8 +14,8 @@ export default {
     { key: "distance", kind: "range", label: "Query comes after the key by", show: (n) => `${n}` },
     { key: "layout", kind: "choice", label: "Layout of the pairs", options: [["interleaved", "interleaved"], ["half", "half"]] },
     { key: "position", kind: "range", label: "Move both: position of the key", show: (n) => `${n}` },
-    { key: "vectors", kind: "choice", label: "Query and key", options: [["chosen", "given"], ["equal", "q = k"], ["independent", "random"]] },
-    { key: "base", kind: "choice", label: "Base", options: schema.base.values.map((n) => [n, n < 1000 ? String(n) : `${n / 1000}k`]) },
+    { key: "vectors", kind: "choice", label: "Query and key", options: [["chosen", "given"], ["equal", "q = k"], ["independent", "unrelated"]] },
+    { key: "base", kind: "select", label: "Base", options: schema.base.values.map((n) => [n, whole(n)]) },
   ],
   drag,
   second: { title: "Score against the distance", narrow: "The numbers, and the score against the distance" },
