@@ -77,7 +77,7 @@ def routes(chapters: Chapters, rows: Iterable[str]) -> list[str]:
     lines = []
     for row in rows:
         name, goals = (cell.strip() for cell in row.split("|"))
-        needed = {stem for goal in goals.split() for stem in before(chapters, chapters[goal].stem)}
+        needed = {stem for goal in goals.split() for stem in before(chapters, goal)}
         stems = [stem for stem in chapters if stem in needed]
         links = " · ".join(f"[{chapters[s].number}. {chapters[s].title}]({s}.ipynb)" for s in stems)
         lines.append(f"- **{name}** ({sum(chapters[s].visit for s in stems)} minutes): {links}")

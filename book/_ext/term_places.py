@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from chapter_facts import LINK, Chapter, before
+from terms import EVERYDAY, pattern
 
 ENTRY = re.compile(r"^(\w[^\n]*)\n(?:  [^\n]*\n|\n)*?  First in (\[[^\n]*)$", re.MULTILINE)
 # Most uses of these are the everyday word, not the term.
-EVERYDAY = {
-    "attention", "batch", "block", "cache", "context", "head", "layer", "position", "prompt",
-    "rank", "step", "traffic", "value", "weights",
+COMMON = EVERYDAY | {
+    "batch", "block", "cache", "context", "head", "layer", "prompt", "rank", "traffic", "weights",
 }  # fmt: skip
 NO_PROSE = re.compile(
     r"```.*?```|:::\{.*?^:::|\$\$.*?\$\$|\$[^$\n]+\$|`[^`\n]+`|^\|.*?$", re.DOTALL | re.MULTILINE
@@ -26,12 +26,6 @@ def introduced(text: str) -> dict[str, set[str]]:
     Two chapters introduce a term if a reader may begin with either.
     """
     return {term: set(LINK.findall(places)) for term, places in ENTRY.findall(text)}
-
-
-def form(term: str) -> re.Pattern[str]:
-    """A term in its forms: a capital at the beginning, the plural."""
-    first = term[0] if term[1:2].isupper() else f"[{term[0].upper()}{term[0].lower()}]"
-    return re.compile(rf"(?<![\w-]){first}{re.escape(term[1:])}(?:e?s)?(?![\w-])")
 
 
 def open_sentences(chapter: Chapter) -> Iterator[str]:
@@ -58,12 +52,12 @@ def too_early(
         helping = {stem for helps in chapter.helps for stem in before(chapters, helps)}
         read = {*before(chapters, stem), *helping}
         later = {
-            term: form(term)
+            term: pattern([term])
             for term, place in places.items()
-            if not place & read and term not in EVERYDAY
+            if not place & read and term not in COMMON
         }
         for sentence in open_sentences(chapter):
-            for term in [term for term, pattern in later.items() if pattern.search(sentence)]:
+            for term in [term for term, forms in later.items() if forms.search(sentence)]:
                 if "](" in sentence:
                     del later[term]  # this sentence says where to look
                 else:

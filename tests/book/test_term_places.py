@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.book.test_book import glossary_terms
 from tests.scripts import script
 from tools import ROOT
 
@@ -16,10 +17,8 @@ GLOSSARY = (ROOT / "book/glossary.md").read_text(encoding="utf-8")
 
 
 def test_each_term_of_the_glossary_says_where_it_is_introduced() -> None:
-    body = GLOSSARY.split("```{glossary}")[1].split("```")[0]
-    terms = [line for line in body.splitlines() if line and line[0] not in " :"]
     places = PLACES.introduced(GLOSSARY)
-    assert sorted(places) == sorted(terms)
+    assert set(places) == glossary_terms()
     assert all(stems and stems <= set(CHAPTERS) for stems in places.values())
 
 
