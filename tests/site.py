@@ -128,7 +128,7 @@ def serious_findings(
 ) -> list[str]:
     """Axe's serious and critical findings in the article, with the fonts it is set in.
 
-    In another theme of a page that was looked at the ``colors`` are all that is left to find.
+    In another theme of a page that was looked at the ``colours`` are all that is left to find.
     A ``sparing`` look takes one word of each kind from living pictures too.
     """
     page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
