@@ -167,11 +167,19 @@ Object.assign(globalThis.pageFacts, (() => {
     return changed();
   }
 
+  // Nothing but this on the page: each of the many looks at where its parts are costs a layout.
+  function alone(node) {
+    for (let up = node; up.tagName !== "ARTICLE"; up = up.parentElement) {
+      for (const other of up.parentElement.children) if (other !== up) other.style.display = "none";
+    }
+  }
+
   async function handling() {
     navigator.clipboard.writeText = async (words) => { copied = words; };
     Element.prototype.setPointerCapture = () => {}; // these pointers are no real ones
     const root = central();
     const live = root.querySelector(".living-live");
+    alone(root);
     root.scrollIntoView({ block: "start", behavior: "instant" });
     await frames(2);
     set(root.dataset.widget, root.parentElement);
@@ -185,7 +193,7 @@ Object.assign(globalThis.pageFacts, (() => {
         if (!part(live, id) || !tried(live, id, places.get(id), start, act)) continue;
         found[kind].push(id);
         set(root.dataset.widget, root.parentElement);
-        await settled(live);
+        if (live.querySelector("[aria-busy]")) await settled(live); // what is drawn at once is drawn
       }
     }
     return found;
