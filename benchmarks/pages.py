@@ -138,6 +138,11 @@ def pressed(what: str) -> Callable[[Facts], float | None]:
     return lambda facts: sum(row[what] for row in facts["phrases"])
 
 
+def kinds(what: str) -> Callable[[Facts], float | None]:
+    """How many kinds of part can be handled so: ``q-0`` and ``q-1`` are of one kind."""
+    return lambda facts: len({re.sub(r"[-\d]+$", "", part) for part in facts["handling"][what]})
+
+
 COUNTS: list[Column] = [
     ("controls", "total", field("controls")),
     ("controls, unfolded", "total", field("controls_unfolded")),
@@ -157,7 +162,9 @@ COUNTS: list[Column] = [
     ("change seen", "total", pressed("changed")),
     ("picture seen", "total", pressed("whole")),
     ("drags", "total", field("handling", "drag")),
+    ("kinds dragged", "total", kinds("drag")),
     ("presses", "total", field("handling", "press")),
+    ("kinds pressed", "total", kinds("press")),
     ("animations", "total", field("motion", "animations")),
     ("frames changed", "mean", field("motion", "frames")),
     ("drawings/frame", "most", field("motion", "drawings_per_frame")),

@@ -211,12 +211,12 @@ Object.assign(globalThis.pageFacts, (() => {
     return found;
   }
 
-  const KEYS = { button: ["Enter"], range: ["ArrowRight", "ArrowLeft"], radio: ["ArrowRight"], checkbox: ["Space"], "select-one": ["ArrowDown", "ArrowUp"] };
+  const KEYS = { button: ["Enter"], range: ["ArrowRight", "ArrowLeft"], radio: ["ArrowRight", "ArrowLeft"], checkbox: ["Space"], "select-one": ["ArrowDown", "ArrowUp"] };
   let moving = null;
 
   // Watch the central picture; gives the keys that should change it. The first key pressed starts.
   async function watchMotion() {
-    const control = reach("[data-do=step]") ?? reach("[data-key]");
+    const control = reach("[data-do=step]") ?? reach("[data-key]:not(textarea, [type=number])");
     if (!control) return null;
     await settled(central());
     const output = central().querySelector(".living-output");
@@ -238,7 +238,7 @@ Object.assign(globalThis.pageFacts, (() => {
       };
       requestAnimationFrame(tick);
     }, { once: true, capture: true }));
-    return { control: control.dataset.do ?? control.type, keys: KEYS[control.dataset.do ? "button" : control.type] ?? ["End", "1"] };
+    return { control: control.dataset.do ?? control.type, keys: KEYS[control.dataset.do ? "button" : control.type] };
   }
 
   const painted = () => new Promise((done) => requestAnimationFrame(() => {
