@@ -53,20 +53,50 @@ def test_a_number_runs_in_proportion() -> None:
     assert got == pytest.approx(list(wanted.values()))
 
 
-def test_a_frame_is_brought_onto_another() -> None:
-    got = run("return living.onto([10, 20, 40, 10], [30, 5, 20, 20]);", sources=["core/morph.js"])
-    assert got == "translate(20px, -15px) scale(0.5, 2)"
+def test_a_part_is_brought_onto_another() -> None:
+    """A frame takes the other's size too; what has none comes from middle to middle."""
+    body = """
+      const [from, to] = [[10, 20, 40, 10], [30, 5, 20, 20]];
+      return [living.onto(from, to, true), living.onto(from, to, false)];"""
+    assert run(body, sources=["core/motion.js"]) == [
+        "translate(20px, -15px) scale(0.5, 2)", "translate(10px, -10px)",
+    ]  # fmt: skip
 
 
-def test_a_picture_comes_unless_most_of_it_is_in_sight() -> None:
-    """Six tenths of it are enough, or of the window where the picture is the taller."""
+def test_a_keyed_part_says_where_it_comes_from_and_a_printed_picture_does_not() -> None:
+    body = """
+      const ways = { from: "a", takes: ["b", "c"], turn: [30, 5, 6] };
+      return [true, false].map((live) => living.keyed({ live }, "k", "<rect/>", ways));"""
+    assert run(body, sources=["core/motion.js"]) == [
+        '<g class="living-keyed" data-key="k" data-from="a" data-takes="b c" '
+        'data-turn="30 5 6"><rect/></g>',
+        "<rect/>",
+    ]
+
+
+def test_words_stand_beside_their_part_or_below_or_above() -> None:
+    body = """
+      const room = { left: 0, right: 600, top: 0, bottom: 400 };
+      return input.map(([left, top, right, bottom]) =>
+        living.besidePart({ left, top, right, bottom }, room, [200, 60], 500));"""
+    parts = {
+        (100, 100, 150, 140): (160, 90), (500, 100, 550, 140): (290, 90),
+        (150, 100, 450, 120): (200, 130), (150, 440, 450, 460): (200, 370),
+        (0, 10, 600, 20): (200, 30), (100, 50, 150, 350): (25, 360),
+    }  # fmt: skip
+    got = run(body, list(parts), sources=["core/callout.js"])
+    assert [(place["left"], place["top"]) for place in got] == list(parts.values())
+
+
+def test_a_picture_comes_unless_it_and_its_sentence_are_in_sight() -> None:
     body = """
       globalThis.innerHeight = 800;
       const at = ([top, bottom]) => ({ getBoundingClientRect: () => ({ top, bottom }) });
-      return input.map((place) => living.seen(at(place)));"""
+      return input.map(([picture, said]) => living.seen({ querySelector: (part) =>
+        at(part === ".living-say" ? said : picture) }));"""
     places = {
-        (0, 400): True, (560, 960): True, (561, 962): False, (-170, 230): False, (-150, 250): True,
-        (300, 4000): True, (330, 4000): False, (900, 1300): False, (-500, -100): False,
+        ((0, 400), (410, 450)): True, ((0, 400), (770, 820)): False,
+        ((-10, 400), (410, 450)): False, ((300, 760), (765, 800)): True,
     }  # fmt: skip
     assert run(body, list(places), sources=["core/dock.js"]) == list(places.values())
 

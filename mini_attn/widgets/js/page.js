@@ -4,4 +4,4 @@ import registry from "rooms";
 
 // The script stands right behind the page's first widget, and a call behind each of the others:
 // they come to life as they are read, before they are painted, and nothing that follows moves.
-(globalThis.livingMount = () => mountAll(registry))();
+(globalThis.livingMount = (rooms = registry) => mountAll(rooms))();

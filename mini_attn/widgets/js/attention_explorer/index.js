@@ -1,5 +1,5 @@
 // Who attends to whom: queries, keys, scores, mask, weights, values and outputs of one head.
-import { decimal, hint } from "../core/text.js";
+import { decimal } from "../core/text.js";
 import { compute, divisors } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -10,7 +10,6 @@ const past = ({ show }) => show !== "dots";
 export default {
   name: "attention_explorer",
   title: "Attention, cell by cell",
-  hint: hint("a cell", "its arithmetic, term by term"),
   schema,
   controls: [
     { key: "head", kind: "choice", label: "This head looks for", options: [["content", "related words"], ["before", "the word before"]] },

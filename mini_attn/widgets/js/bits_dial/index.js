@@ -1,5 +1,4 @@
 // The dial of bits: keys and values of a trained head in few bits, their ladders, and what one query loses.
-import { hint } from "../core/text.js";
 import { compute, put } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -10,7 +9,6 @@ const BITS = schema.k_bits.values.map((bits) => [bits, bits === 16 ? "bfloat16" 
 const definition = {
   name: "bits_dial",
   title: "Bits per key and value",
-  hint: hint("a channel, a value or a weight"),
   schema,
   controls: [
     { key: "k_bits", kind: "select", label: "Keys", options: BITS },

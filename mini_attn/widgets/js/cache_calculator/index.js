@@ -54,7 +54,6 @@ function compute(state) {
 export default {
   name: "cache_calculator",
   title: "Cache calculator",
-  hint: "Point at a number in the formula, or reach it with Tab, to read why it's there.",
   shares: true,
   schema, controls, compute, draw, counts, describe, table, update, settle,
 };

@@ -1,14 +1,16 @@
-// A phrase of the text sets a picture. One that is out of sight comes to the reader: beside the
-// text where there is room, as a sheet at the bottom where there is none. It goes back to its place
-// with the button, with Escape, when its place is scrolled into sight, and before printing.
+// A phrase of the text sets a picture. One that isn't wholly in sight comes to the reader as a lens:
+// what it says now, what the phrase has changed, and the controls that it has set, beside the text
+// where there is room, as a sheet at the bottom where there is none. It goes back to its place with
+// the button, with Escape, when its place is scrolled into sight, and before printing.
 const [ROOM, WIDEST, GAP] = [300, 460, 8]; // CSS pixels: a picture needs, takes at most, keeps free
+const SMALLEST = 0.7; // so far a picture shrinks for what has changed to fit
 let held = null; // what is docked
 
-// Whether most of a picture, or as much of it as the window holds, is in sight.
+// Whether all of a picture and of the sentence about it is in sight.
 export function seen(box) {
-  const { top, bottom } = box.getBoundingClientRect();
-  const shown = Math.min(bottom, innerHeight) - Math.max(top, 0);
-  return shown >= 0.6 * Math.min(bottom - top, innerHeight);
+  const parts = [".living-first", ".living-say"].map((part) => box.querySelector(part)).filter(Boolean);
+  const places = (parts.length ? parts : [box]).map((part) => part.getBoundingClientRect());
+  return places.every(({ top, bottom }) => top >= 0 && bottom <= innerHeight);
 }
 
 // Where a picture stands beside a text that ends here, in a window so wide; null if it has no room.
@@ -23,13 +25,17 @@ function lay() {
   held.sheet.classList.toggle("living-beside", Boolean(place));
   held.sheet.style.width = place ? `${place.width}px` : "";
   held.sheet.style.left = place ? `${place.left}px` : "";
-  // What has the focus is scrolled to where the sheet does not hide it.
-  document.documentElement.style.scrollPaddingBottom = place ? "" : `${held.sheet.offsetHeight}px`;
+}
+
+// What has the focus is scrolled to where the sheet does not hide it.
+function pad() {
+  const { sheet } = held;
+  document.documentElement.style.scrollPaddingBottom = sheet.classList.contains("living-beside") ? "" : `${sheet.offsetHeight}px`;
 }
 
 function putBack() {
   if (!held) return;
-  const { live, box, sheet, watch, link } = held;
+  const { live, box, sheet, watch, link, view } = held;
   const inside = sheet.contains(document.activeElement);
   box.append(live);
   box.classList.remove("living-away");
@@ -39,13 +45,16 @@ function putBack() {
   removeEventListener("resize", lay);
   document.documentElement.style.scrollPaddingBottom = "";
   held = null;
+  view.lens?.(null);
   if (inside && link.isConnected) link.focus({ preventScroll: true });
 }
 
-// Bring the live picture of a box to the link that has set it, unless it is in sight already.
-export function bring(box, title, link) {
+// Bring the live picture of a box to the link that is about to set these keys of it, unless it is in
+// sight already.
+export function bring({ box, title, view }, link, keys) {
   if (held?.box === box) {
     held.link = link;
+    view.lens?.(keys);
     return;
   }
   putBack();
@@ -63,11 +72,28 @@ export function bring(box, title, link) {
   sheet.append(live);
   document.body.append(sheet);
   const watch = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && putBack(), { threshold: 0.6 });
-  held = { live, box, sheet, watch, link };
+  held = { live, box, sheet, watch, link, view };
   lay();
-  link.scrollIntoView({ block: "nearest" }); // it may lie below the sheet
+  view.lens?.(keys);
   watch.observe(box);
   addEventListener("resize", lay);
+}
+
+// Let the sheet show what has changed, {top, bottom} on the screen, right below the sentence.
+export function reveal(changed) {
+  if (!held) return;
+  const { sheet, link } = held;
+  const picture = sheet.querySelector(".living-first");
+  const above = sheet.querySelector(".living-say")?.getBoundingClientRect().bottom ?? 0;
+  const room = sheet.getBoundingClientRect().top + parseFloat(getComputedStyle(sheet).maxHeight) - above;
+  if (changed && picture) {
+    const { top, height } = picture.getBoundingClientRect();
+    const zoom = Math.max(SMALLEST, Math.min(1, room / (changed.bottom - changed.top)));
+    picture.style.setProperty("--living-most", `${zoom * height}px`);
+    sheet.scrollTop = height * zoom <= room ? 0 : Math.max(0, (changed.top - top) * zoom - 8);
+  }
+  pad();
+  link.scrollIntoView({ block: "nearest" }); // it may lie below the sheet
 }
 
 export function listen() {

@@ -38,6 +38,7 @@ export function dragging(output, grab) {
 
 // The nearest value that an entry of a schema allows, on the steps of its control.
 export function nearest({ values, min, max, step = 1 }, value) {
+  if (typeof value !== "number") return value;
   if (values) return values.reduce((a, b) => (Math.abs(b - value) < Math.abs(a - value) ? b : a));
   const near = Math.min(max, Math.max(min, min + Math.round((value - min) / step) * step));
   return Number(near.toFixed(6));

@@ -35,7 +35,7 @@ export function frame(definition, uid, copies) {
     ${controlBar(definition, uid)}
     <p class="living-note" role="alert" hidden></p>
     <div class="living-result"><div class="living-output"><div class="living-first"></div>
-      <p class="living-say" aria-live="polite"></p><p class="living-detail" aria-live="polite"></p>${second}</div>
+      <p class="living-say" aria-live="polite"></p>${second}<p class="living-detail" aria-live="polite"></p></div>
       <div class="living-foot"><details class="living-table"><summary>The picture as a table</summary><div tabindex="0" role="group" aria-label="Table"></div></details>
         <div class="living-buttons living-quiet">${button("reset", "Reset")}${button("copy", copies)}</div></div></div></div>`;
 }

@@ -1,5 +1,5 @@
 // The page's host: finds the pictures that the build left and puts the living ones beside them.
-import { bring, listen } from "./dock.js";
+import { bring, listen, reveal } from "./dock.js";
 import { fromHash } from "./hash.js";
 import { pageModel } from "./model.js";
 import { defaults, validate } from "./schema.js";
@@ -76,26 +76,31 @@ function mount(definition, box) {
   // Once there is enough below it to scroll.
   if (linked) document.readyState === "loading" ? addEventListener("DOMContentLoaded", () => box.scrollIntoView()) : box.scrollIntoView();
   if (!setters.length) followLinks();
-  setters.push((hash, come, rest) => {
-    const next = asked(definition, view.state, hash, rest && own);
+  setters.push((hash, phrase) => {
+    const next = asked(definition, view.state, hash, phrase && own);
     if (!next) return false;
     view.complain(next.error);
-    if (!next.error) {
-      view.write(next.state);
-      view.pointAt?.(hash.match(AT)?.[1]); // a plot has no parts to point at
+    if (!phrase) box.scrollIntoView();
+    else if (!next.error) {
+      bring({ box, title: definition.title, view }, phrase, keysOf(definition, hash));
+      view.whenChanged = reveal; // now, or when what the state needs has come
     }
-    come(box, definition.title);
+    if (next.error) return true;
+    view.write(next.state);
+    view.pointAt?.(hash.match(AT)?.[1]); // a plot has no parts to point at
     return true;
   });
 }
 
+const keysOf = ({ name, schema }, hash) => Object.keys(fromHash(name, schema, hash.replace(AT, "")));
+
 // A link to a state elsewhere on the page acts at once; where it is a phrase of the text, the
 // picture comes to the reader, and otherwise the reader to the picture.
 function followLinks() {
-  addEventListener("hashchange", () => setters.some((set) => set(location.hash, (box) => box.scrollIntoView())));
+  addEventListener("hashchange", () => setters.some((set) => set(location.hash)));
   document.addEventListener("click", (event) => {
     const phrase = event.target.closest?.("a.sets");
-    if (phrase && setters.some((set) => set(phrase.hash, (box, title) => bring(box, title, phrase), true))) event.preventDefault();
+    if (phrase && setters.some((set) => set(phrase.hash, phrase))) event.preventDefault();
   });
   listen();
 }

@@ -29,10 +29,6 @@ export function shortWeight(weight) {
   return weight > 0.995 ? "1" : decimal(weight).slice(1);
 }
 
-// What stands below a picture until a part of it is chosen.
-export const hint = (parts, behind = "its arithmetic") =>
-  `Point at ${parts}, tap it, or go to it with Tab and the arrow keys to see ${behind}.`;
-
 // 1 row, 2 rows.
 export function count(n, noun, plural = `${noun}s`) {
   return `${whole(n)} ${n === 1 ? noun : plural}`;

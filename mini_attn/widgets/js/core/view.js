@@ -2,22 +2,23 @@
 import { moveFocus } from "./arrows.js";
 import { dragging, meant, nearest } from "./drag.js";
 import { fillControls, pressed, readInput } from "./controls.js";
+import { callOut } from "./callout.js";
 import { copyWords } from "./copy.js";
 import { counting } from "./counting.js";
 import { frame, tableMarkup } from "./frame.js";
 import { toHash, toPython } from "./hash.js";
-import { blocksOf, morph } from "./morph.js";
-import { still } from "./motion.js";
+import { changedIn, leavesOf } from "./lens.js";
+import { placesOf, still, travel } from "./motion.js";
 import { defaults, fault, validate } from "./schema.js";
 
-const WIDTHS = [280, 880]; // CSS pixels between which a picture is drawn to measure
+const WIDTHS = [280, 960]; // CSS pixels between which a picture is drawn to measure
 const NARROW = 480; // below this, controls and parts of the picture fold
 let views = 0;
 let column = 0; // the width last measured: most views of a page stand in one column
 
 class View {
   constructor(definition, root, model, { link }) {
-    Object.assign(this, { definition, root, model, link, timer: 0, lit: null });
+    Object.assign(this, { definition, root, model, link, timer: 0, lit: null, pending: new Map() });
     this.uid = `living-${definition.name}-${++views}`;
     this.copies = link ? "Copy link" : "Copy code";
     root.innerHTML = frame(definition, this.uid, this.copies);
@@ -54,7 +55,7 @@ class View {
   // Whether the picture has a second part that stands apart: some have one on narrow screens only.
   get apart() {
     const { second } = this.definition;
-    return Boolean(second) && this.width < (second.upTo ?? Infinity);
+    return Boolean(second) && !this.lensed && this.width < (second.upTo ?? Infinity);
   }
 
   get state() {
@@ -101,6 +102,7 @@ class View {
       if (event.target.closest(".living-field")) meant(event).focus({ preventScroll: true });
       if (this.definition.choose) this.choose(meant(event));
     });
+    output.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && !output.contains(document.activeElement) && this.unlight());
     output.addEventListener("keydown", (event) => this.key(event, output));
     if (this.definition.drag) dragging(output, (id) => this.grab(id));
     this.part("table").addEventListener("toggle", () => this.fillTable());
@@ -117,6 +119,7 @@ class View {
   }
 
   key(event, output) {
+    if (event.key === "Escape") this.unlight();
     if (this.slide(event)) return;
     moveFocus(event, [...output.querySelectorAll("[tabindex]")]);
     if (!this.definition.choose || !["Enter", " "].includes(event.key)) return;
@@ -146,8 +149,25 @@ class View {
       if (wanted.every(([key, value]) => this.model.get(key) === value)) return;
       this.stop();
       this.complain(null);
-      this.write({ ...this.state, ...Object.fromEntries(wanted) });
+      this.pace(id, () => {
+        this.held = true; // what is in the hand doesn't travel
+        this.write({ ...this.state, ...Object.fromEntries(wanted) });
+        this.held = false;
+      });
     });
+  }
+
+  // A hand can be faster than the frames: of each thing it moves, the last change of a frame counts.
+  pace(what, change) {
+    if (this.paced) return void this.pending.set(what, change);
+    change();
+    this.paced = true;
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      const waiting = [...this.pending];
+      this.paced = false;
+      this.pending.clear();
+      if (!this.removed) for (const [one, last] of waiting) this.pace(one, last);
+    }));
   }
 
   // A part of the picture is pressed: the definition says what that makes of the state.
@@ -168,7 +188,9 @@ class View {
     const error = fault(entry, key, value) ?? refuse?.({ ...this.state, [key]: value }) ?? null;
     input.toggleAttribute("aria-invalid", Boolean(error));
     this.complain(error);
-    if (!error) this.put(key, value);
+    if (error) return;
+    if (input.matches("[type=range]:active")) this.pace(key, () => this.put(key, value));
+    else this.put(key, value);
   }
 
   // Change one key; the definition may let others follow. One drawing for all of them.
@@ -272,6 +294,13 @@ class View {
     for (const other of also) output.querySelector(`[data-id="${other}"]`)?.classList.add("living-also");
     this.lit = id ?? null;
     this.tell("detail", text);
+    callOut(this.part("detail"), element, output, this.narrow);
+  }
+
+  unlight() {
+    for (const old of this.root.querySelectorAll(".living-lit, .living-also")) old.classList.remove("living-lit", "living-also");
+    this.lit = null;
+    this.tell("detail", "");
   }
 
   // Show what stands behind the part with this name, as if it were pointed at.
@@ -319,8 +348,8 @@ class View {
     const before = this.result;
     this.result = definition.compute(state);
     const output = this.part("output");
-    const ways = before && definition.morph?.(before, this.result);
-    const old = ways && blocksOf(output);
+    const places = before && !this.held && !still() ? placesOf(output) : null;
+    const leaves = this.whenChanged && leavesOf(output);
     const active = root.ownerDocument.activeElement;
     const focused = output.contains(active) ? active.dataset.id : null;
     const second = this.part("second");
@@ -332,13 +361,28 @@ class View {
     this.part("first").innerHTML = this.drawn(this.apart ? "first" : undefined);
     this.drawSecond();
     this.count(definition.counts?.(this.result) ?? {});
-    if (ways) morph(output, old, ways);
     const find = (id) => (id ? output.querySelector(`[data-id="${id}"]`) : null);
     if (focused) find(focused)?.focus();
     else if (find(this.lit)) this.light(find(this.lit));
-    else this.tell("detail", definition.hint ?? "");
+    else this.tell("detail", "");
     this.tell("say", definition.describe(this.result));
     this.fillTable();
+    if (leaves) this.whenChanged(changedIn(output, leaves));
+    this.whenChanged = null;
+    if (places?.size) travel(output, places);
+  }
+
+  // As a lens on what a phrase sets: the whole picture in one, with the controls of these keys; null
+  // ends it.
+  lens(keys) {
+    this.lensed = Boolean(keys);
+    for (const box of this.root.querySelectorAll("[data-control]")) box.toggleAttribute("data-unset", this.lensed && !keys.includes(box.dataset.control));
+    this.measure(this.part("width").getBoundingClientRect().width || this.width);
+    const { held } = this;
+    this.held = true; // it has another place, and no other state
+    this.draw();
+    this.held = held;
+    this.settle();
   }
 
   drawn(part) {

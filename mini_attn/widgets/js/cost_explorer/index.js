@@ -1,5 +1,4 @@
 // The cost explorer: FLOPs and bytes of one layer, part by part, against the number of tokens.
-import { hint } from "../core/text.js";
 import { HEAD_DIM, compute } from "./compute.js";
 import { WIDE, drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +7,6 @@ import { counts, describe, explain, table } from "./words.js";
 export default {
   name: "cost_explorer",
   title: "What one layer costs",
-  hint: `Drag the line in a chart to change n. ${hint("a part or a curve")}`,
   schema,
   controls: [
     { key: "seq", kind: "log", label: "Tokens n" },

@@ -1,5 +1,4 @@
 // Decoding step by step: which rows are computed, which are cached, and what that adds up to.
-import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +7,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "decode_stepper",
   title: "Decoding, step by step",
-  hint: hint("a row or a weight"),
   schema,
   controls: [
     { key: "cached", kind: "choice", label: "Cache", options: [[true, "on"], [false, "off"]] },

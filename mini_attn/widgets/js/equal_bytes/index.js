@@ -1,5 +1,4 @@
 // Equal bytes: what the trained family loses with each byte of cache that it saves.
-import { hint } from "../core/text.js";
 import { MEMBERS, compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -19,7 +18,6 @@ function update(state, key, value) {
 export default {
   name: "equal_bytes",
   title: "What a byte of cache buys",
-  hint: hint("a point", "what was measured there"),
   schema,
   controls: [
     { key: "measure", kind: "select", label: "Measured", options: Object.entries(MEASURES).map(([key, { short: name }]) => [key, name]) },

@@ -2,7 +2,6 @@
 import goal from "../attention_explorer/schema.json" with { type: "json" };
 import { toHash } from "../core/hash.js";
 import { defaults } from "../core/schema.js";
-import { hint } from "../core/text.js";
 import { BEATS, compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -17,7 +16,6 @@ function carries({ word, beat }) {
 export default {
   name: "first_look",
   title: "Four words look at each other",
-  hint: hint("a word or a cell", "what it takes"),
   schema,
   controls: [{ key: "moment", kind: "range", label: "Moment", show: (n) => `${n + 1} of 12` }],
   play: { key: "moment", milliseconds: 1600, byItself: true },

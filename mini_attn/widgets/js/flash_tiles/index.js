@@ -1,5 +1,4 @@
 // Attention in tiles: what a small fast memory holds, and what the large slow one is asked for.
-import { hint } from "../core/text.js";
 import { compute, update } from "./compute.js";
 import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -10,7 +9,6 @@ const select = (key, label) => ({ key, label, kind: "select", options: schema[ke
 export default {
   name: "flash_tiles",
   title: "Attention in tiles",
-  hint: `Drag the end of the fast memory, or the tile. ${hint("a part")}`,
   schema,
   controls: [
     { key: "step", kind: "range", label: "Tile", show: (_, state) => { const { tile, tiles } = compute(state); return `${tile} of ${tiles}`; } },

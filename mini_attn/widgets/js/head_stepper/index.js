@@ -1,6 +1,5 @@
 // One token's attention with two heads of 4 or one head of 8, from queries to output.
 import { tokens } from "../attention/example.js";
-import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -11,7 +10,6 @@ const STEPS = ["q, k, v", "scores", "weights", "averages", "together"];
 export default {
   name: "head_stepper",
   title: "One token, two heads",
-  hint: hint("a row, a score, a weight or a number"),
   schema,
   controls: [
     { key: "n_heads", kind: "choice", label: "Heads", options: [[2, "two of 4"], [1, "one of 8"]] },

@@ -1,6 +1,5 @@
 // Who reads whom: four query heads on four, two or one key/value heads, and what that changes.
 import { tokens } from "../attention/example.js";
-import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { WIDE, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -9,7 +8,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "head_wiring",
   title: "Who reads whom",
-  hint: hint("a head, a weight or a bar"),
   schema,
   controls: [
     { key: "n_kv_heads", kind: "choice", label: "Key/value heads", options: [[4, "4"], [2, "2"], [1, "1"]] },

@@ -1,5 +1,5 @@
 // A text inside a trained decoder: the next word and what it should be, each head, each switched off.
-import { decimal, hint } from "../core/text.js";
+import { decimal } from "../core/text.js";
 import { HEADS, MEMBERS, append, compute, fewer, keyOf, nextWord, waits } from "./compute.js";
 import { LONGEST, WORDS, refuse } from "./line.js";
 import { draw } from "./picture.js";
@@ -51,7 +51,6 @@ const switches = HEADS.map((head) => ({ key: keyOf(head), kind: "toggle", label:
 export default {
   name: "inside_model",
   title: "Inside a trained decoder",
-  hint: hint("a word, a next word or a head", "what it does"),
   schema,
   controls: [
     { key: "text", kind: "text", label: `Text, in the ${WORDS.length} words of the stories` },

@@ -1,6 +1,5 @@
 // Which keys may stay: a story read with room for some of its keys, under several policies.
 // Its data stand in the page, as a plot's do: they would be a burden to all other pages.
-import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { WIDE, drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -9,7 +8,6 @@ import { HEADS, POLICIES, describe, explain, table } from "./words.js";
 const definition = {
   name: "key_budget",
   title: "Which keys may stay",
-  hint: hint("a word or a bar", "its weight"),
   schema,
   controls: [
     { key: "policy", kind: "select", label: "Method", options: Object.entries(POLICIES) },

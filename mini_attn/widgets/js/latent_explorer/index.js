@@ -1,14 +1,12 @@
 // The latent explorer: what the cache holds, what a head makes of it, and the other order.
-import { hint } from "../core/text.js";
 import { compute, tokens } from "./compute.js";
-import { draw, morph } from "./picture.js";
+import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
 export default {
   name: "latent_explorer",
   title: "Latent attention, expanded and absorbed",
-  hint: hint("a vector or a weight"),
   schema,
   controls: [
     { key: "form", kind: "choice", label: "Form", options: [["expanded", "expanded"], ["absorbed", "absorbed"]] },
@@ -17,5 +15,5 @@ export default {
   ],
   main: ["form"],
   second: { title: "What both forms cost" },
-  compute, draw, morph, describe, table, explain,
+  compute, draw, describe, table, explain,
 };

@@ -1,6 +1,6 @@
 // The latent explorer's picture: what is cached, what one head makes of it, who meets whom, and
 // what both forms cost. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { block } from "../core/morph.js";
+import { keyed } from "../core/motion.js";
 import { MIDDLE, box, inLines, inParts, round, signedBar, stroke, targets, text } from "../core/svg.js";
 import { decimal, whole } from "../core/text.js";
 
@@ -27,17 +27,26 @@ function layout(width, count) {
 
 const target = targets("latent");
 
+// Keys and values come out of their latent and go back into it; so the query and the weighted sum
+// go to the side where they are needed.
+function ways(id) {
+  const [kind, j] = id.split("-");
+  const from = { k: `c-${j}`, v: `c-${j}`, qa: "qn", mix: "out" }[kind];
+  const takes = { c: [`k-${j}`, `v-${j}`], qn: ["qa"], out: ["mix"] }[kind];
+  return { from, takes };
+}
+
 // Numbers as bars, up for plus and down for minus, in a frame that says how they came to be.
 function vector(at, column, y, values, most, kind, id, label) {
   const [x, w] = [at.x[column], at.size[column] * at.bar];
   const hit = target(at, id, x, y, w, TALL, label);
-  if (!values) return block(at, id, box(x, y, w, TALL, `latent-box-${kind}`)) + hit;
+  if (!values) return box(x, y, w, TALL, `latent-box-${kind}`) + hit;
   const middle = y + TALL / 2;
   const bars = values.map((value, n) => {
     const height = Math.max(1.5, (Math.abs(value) / most) * (TALL / 2 - 2));
     return Math.abs(value) < 1e-9 ? "" : signedBar(value, x + n * at.bar + 1.5, middle, at.bar - 3, height, `latent-bar-${kind}`);
   });
-  return block(at, id, box(x, y, w, TALL, `latent-box-${kind}`) + stroke(x + 2, middle, x + w - 2, middle, "latent-zero") + bars.join("")) + hit;
+  return keyed(at, id, box(x, y, w, TALL, `latent-box-${kind}`) + stroke(x + 2, middle, x + w - 2, middle, "latent-zero") + bars.join(""), ways(id)) + hit;
 }
 
 function arrow(x1, x2, y) {
@@ -127,7 +136,7 @@ function compare(result, key, title, x, y, width, live) {
     const room = width - 76 - 52;
     const w = (value / most) * room;
     return text(x, at + 13, form, form === result.form ? "latent-strong" : "latent-token")
-      + block({ live }, `${key}-${form}`, box(x + 76, at, w, 18, form === "expanded" ? "latent-cost-expanded" : "latent-cost-absorbed"))
+      + keyed({ live }, `${key}-${form}`, box(x + 76, at, w, 18, form === "expanded" ? "latent-cost-expanded" : "latent-cost-absorbed"))
       + text(x + 76 + w + 6, at + 13.5, whole(value), form === result.form ? "latent-strong" : "latent-token");
   });
   return text(x, y, title, "latent-strong") + bars.join("");
@@ -145,17 +154,6 @@ function sentences({ there, rank, rope, cache_numbers: kept, difference }, y, at
   const size = difference === 0 ? "0" : difference.toExponential(0);
   return at.wide ? text(0, y, cache, "latent-strong") + text(0, y + 22, `✓ Weights and output, expanded and absorbed: largest difference ${size} (both were computed)`, "latent-same")
     : text(0, y, cache.replace(", for all four heads", ""), "latent-strong") + text(0, y + 22, "✓ Same weights and output in both forms", "latent-same");
-}
-
-// Along the brackets of the formula: keys and values grow out of the latents or fold into them, the
-// query and the weighted sum go to the side where they are needed.
-export function morph(before, after) {
-  const costs = ["made-expanded", "made-absorbed", "flops-expanded", "flops-absorbed"];
-  if (before.form === after.form) return before.there === after.there ? null : { grow: costs.map((id) => [id, id]) };
-  const there = [...Array(Math.min(before.there, after.there)).keys()];
-  const made = there.flatMap((j) => [[`c-${j}`, `k-${j}`], [`c-${j}`, `v-${j}`]]);
-  if (after.form === "expanded") return { grow: made, fold: [["qa", "qn"], ["mix", "out"]] };
-  return { grow: [["qn", "qa"], ["out", "mix"]], fold: made.map(([from, to]) => [to, from]) };
 }
 
 export function draw(result, { width = 720, live = false, part, label = "What latent attention keeps, makes and mixes" } = {}) {

@@ -1,6 +1,5 @@
 // A pool of memory under three schemes: reservations, pages, and pages that are shared.
 import { read } from "../core/schema.js";
-import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { WIDE, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -9,7 +8,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "page_pool",
   title: "Requests in one pool",
-  hint: hint("a request, a block or a step", "its contents"),
   schema,
   controls: [
     { key: "scheme", kind: "choice", label: "Scheme", options: [["contiguous", "reserve"], ["pages", "pages"], ["shared", "shared pages"]] },

@@ -1,5 +1,4 @@
 // Twelve moments of one training: two losses, and what each head has come to look at.
-import { hint } from "../core/text.js";
 import { compute, frames } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +7,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "phase_film",
   title: "A model learns to copy",
-  hint: hint("a head or a moment of the training", "what it does"),
   schema,
   controls: [
     { key: "mark", kind: "choice", label: "Outline", options: [["none", "nothing"], ["before", "the word before"], ["copies", "what followed a copy"]] },

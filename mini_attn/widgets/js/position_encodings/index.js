@@ -1,5 +1,4 @@
 // Position encodings side by side: what each adds to a score matrix, and what moving the text changes.
-import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +7,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "position_encodings",
   title: "What a position adds to a score",
-  hint: hint("a square"),
   schema,
   controls: [
     { key: "start", kind: "range", label: "Move the text: it begins at position", show: (value) => String(value) },

@@ -1,5 +1,4 @@
 // The ring: the last W tokens' keys and values, each in slot position mod W, and what is visible to a query.
-import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { WIDE, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +7,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "ring_cache",
   title: "The ring: a cache that stops growing",
-  hint: hint("a token, a slot or a bar"),
   schema,
   controls: [
     { key: "window", kind: "range", label: "Window W", show: (n) => `${n}` },

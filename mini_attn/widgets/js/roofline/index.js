@@ -1,5 +1,4 @@
 // The roofline: where a pass lands, taken apart into products with weights and attention.
-import { hint } from "../core/text.js";
 import { DEVICES, MODELS, compute } from "./compute.js";
 import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +7,6 @@ import { STORED, describe, explain, table } from "./words.js";
 export default {
   name: "roofline",
   title: "Where a pass lands",
-  hint: `Drag a mark to change how many sequences share the weights. ${hint("a mark or a bar")}`,
   schema,
   controls: [
     { key: "phase", kind: "choice", label: "Phase", options: [["decode", "decode"], ["prefill", "prefill"]] },

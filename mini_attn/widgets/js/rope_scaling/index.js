@@ -1,5 +1,5 @@
 // Longer contexts: what each scaling method does to every plane, on one axis.
-import { hint, whole } from "../core/text.js";
+import { whole } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +8,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "rope_scaling",
   title: "Scaling methods for longer contexts, plane by plane",
-  hint: hint("a plane", "what the method does to it"),
   schema,
   controls: [
     { key: "rule", kind: "select", label: "Method", options: [

@@ -1,5 +1,5 @@
 // The rotor: the planes of one head, a query and a key rotated to their positions, and the score.
-import { hint, whole } from "../core/text.js";
+import { whole } from "../core/text.js";
 import { compute } from "./compute.js";
 import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +8,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "rotor",
   title: "The rotor: positions as angles",
-  hint: `Drag a hand around its dial. ${hint("a dial or a number")}`,
   schema,
   controls: [
     { key: "distance", kind: "range", label: "Query comes after the key by", show: (n) => `${n}` },

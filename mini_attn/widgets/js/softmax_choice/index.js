@@ -1,5 +1,5 @@
 // Softmax on five numbers: how scores become weights that sum to one.
-import { decimal, hint } from "../core/text.js";
+import { decimal } from "../core/text.js";
 import { TOKENS, compute } from "./compute.js";
 import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -10,7 +10,6 @@ const range = (key, label, group) => ({ key, label, kind: "range", group, show: 
 export default {
   name: "softmax_choice",
   title: "Softmax on five numbers",
-  hint: `Drag a score to the left or right. ${hint("a score, an exponential or a weight")}`,
   schema,
   controls: [
     ...Object.entries(TOKENS).map(([key, token]) => range(key, `Score of “${token}”`, "Scores")),

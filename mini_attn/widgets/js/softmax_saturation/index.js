@@ -1,5 +1,4 @@
 // What head_dim does to a row of scores, its weights and the gradient, with and without a scale.
-import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +7,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "softmax_saturation",
   title: "Why the scores are scaled",
-  hint: hint("a bar or at a size under the curves"),
   schema,
   controls: [
     { key: "divisor", kind: "choice", label: "Divide q · k by", options: [["one", "1"], ["head_dim", "√head_dim"], ["d_model", "√d_model"]] },

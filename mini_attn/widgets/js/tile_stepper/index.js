@@ -1,5 +1,4 @@
 // A matrix product, step by step: the same FLOPs, and fewer numbers moved the more are held.
-import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { WIDE, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +7,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "tile_stepper",
   title: "A matrix product in tiles",
-  hint: hint("a number", "how often it was read, or the sum behind it"),
   schema,
   controls: [
     { key: "tile", kind: "choice", label: "Tile held in fast memory", options: [[1, "1 × 1"], [2, "2 × 2"], [4, "4 × 4"]] },

@@ -1,5 +1,4 @@
 // All variants at one shape: what a cached step keeps, computes, reads and how many fit.
-import { hint } from "../core/text.js";
 import { DEVICES, compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,7 +7,6 @@ import { describe, explain, table } from "./words.js";
 export default {
   name: "variant_table",
   title: "The variants side by side",
-  hint: hint("a bar"),
   schema,
   controls: [
     { key: "context", label: "Tokens in each (context)", kind: "log" },
