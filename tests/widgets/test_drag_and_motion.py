@@ -68,7 +68,7 @@ def test_a_keyed_part_says_where_it_comes_from_and_a_printed_picture_does_not() 
       const ways = { from: "a", takes: ["b", "c"], turn: [30, 5, 6] };
       return [true, false].map((live) => living.keyed({ live }, "k", "<rect/>", ways));"""
     assert run(body, sources=["core/motion.js"]) == [
-        '<g class="living-keyed" data-key="k" data-from="a" data-takes="b c" '
+        '<g class="living-keyed" data-part="k" data-from="a" data-takes="b c" '
         'data-turn="30 5 6"><rect/></g>',
         "<rect/>",
     ]

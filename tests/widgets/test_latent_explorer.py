@@ -126,32 +126,29 @@ def test_sentence_and_table_of_every_state(results: list[dict[str, Any]]) -> Non
         assert {len(row) for row in table["rows"]} == {len(table["head"])}
 
 
-def test_blocks_move_along_the_brackets() -> None:
-    """What one form makes grows out of what the other has, or folds into it; never both."""
+def test_parts_move_along_the_brackets() -> None:
+    """What one form makes comes out of what the other has, and goes back into it."""
     body = """
-      const { compute, draw, morph } = living.registry.latent_explorer;
-      return input.map(([one, other]) => {
-        const [before, after] = [one, other].map((state) => compute({ head: 1, ...state }));
-        const markup = draw(after, { width: 720, uid: "u", live: true });
-        const blocks = [...markup.matchAll(/data-block="([^"]+)"/g)].map((found) => found[1]);
-        return [morph(before, after), blocks];
+      const { compute, draw } = living.registry.latent_explorer;
+      return input.map((form) => {
+        const markup = draw(compute({ head: 1, token: 3, form }), { width: 720, live: true });
+        return [...markup.matchAll(/data-part="([^"]+)"( data-from="[^"]+")?( data-takes="[^"]+")?/g)]
+          .map(([, ...said]) => said.map((one) => one?.replace(/.*="|"/g, "") ?? null));
       });"""
-    expanded, absorbed = {"form": "expanded", "token": 3}, {"form": "absorbed", "token": 3}
-    later = {**absorbed, "token": 4}
-    pairs = [[expanded, absorbed], [absorbed, expanded], [absorbed, later], [absorbed, absorbed]]
-    (there, blocks), (back, _), (more, _), (same, _) = run(body, pairs)
-    made = [[f"{part}-{j}", f"c-{j}"] for j in range(3) for part in "kv"]
-    assert there == {"grow": [["qn", "qa"], ["out", "mix"]], "fold": made}
-    assert back == {
-        "grow": [[to, start] for start, to in made],
-        "fold": [["qa", "qn"], ["mix", "out"]],
-    }
-    assert all(start == to for start, to in more["grow"])
-    assert same is None
-    assert {name for way in [*there["grow"], *there["fold"], *more["grow"]] for name in way} <= set(
-        blocks
+    expanded, absorbed = (
+        {part: (origin, taken) for part, origin, taken in parts}
+        for parts in run(body, ["expanded", "absorbed"])
     )
-    assert len(blocks) == len(set(blocks))
+    made = {f"{part}-{j}" for j in range(3) for part in "kv"}
+    assert made <= set(expanded)
+    assert not made & set(absorbed)
+    assert {expanded[part][0] for part in made} == {f"c-{j}" for j in range(3)} <= set(absorbed)
+    assert all(absorbed[f"c-{j}"][1] == f"k-{j} v-{j}" for j in range(3))
+    assert {"qa", "mix"} == set(absorbed) - set(expanded)
+    assert absorbed["qa"][0] == "qn"
+    assert absorbed["mix"][0] == "out"
+    assert expanded["qn"][1] == "qa"
+    assert expanded["out"][1] == "mix"
 
 
 def test_words_say_rotated() -> None:

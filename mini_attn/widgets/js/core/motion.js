@@ -17,7 +17,7 @@ export function keyed({ live }, key, inside, { from, takes, turn } = {}) {
   if (!live) return inside;
   const more = Object.entries({ from, takes: takes?.join(" "), turn: turn?.join(" ") });
   const said = more.map(([name, value]) => (value === undefined ? "" : ` data-${name}="${escape(value)}"`));
-  return `<g class="living-keyed" data-key="${escape(key)}"${said.join("")}>${inside}</g>`;
+  return `<g class="living-keyed" data-part="${escape(key)}"${said.join("")}>${inside}</g>`;
 }
 
 const frameOf = ({ firstElementChild: first }, part) => (first?.localName === "rect" ? first : part);
@@ -27,13 +27,13 @@ const frameOf = ({ firstElementChild: first }, part) => (first?.localName === "r
 export function placesOf(root) {
   const found = new Map();
   for (const svg of root.querySelectorAll("svg")) {
-    const parts = svg.querySelectorAll("[data-key]");
+    const parts = svg.querySelectorAll("[data-part]");
     if (!parts.length) continue;
     const ground = svg.getBoundingClientRect();
     const zoom = svg.viewBox.baseVal.width / ground.width || 1;
     for (const part of parts) {
       const { left, top, width, height } = frameOf(part, part).getBoundingClientRect();
-      found.set(part.dataset.key, [part, (left - ground.left) * zoom, (top - ground.top) * zoom, width * zoom, height * zoom]);
+      found.set(part.dataset.part, [part, (left - ground.left) * zoom, (top - ground.top) * zoom, width * zoom, height * zoom]);
     }
   }
   return found;
@@ -63,7 +63,7 @@ function turned(part, was) {
 // The old part stands in the new picture until it has gone into the part that takes it.
 function fold(part, [was, ...old], now) {
   part.parentNode.append(was);
-  was.removeAttribute("data-key"); // the next drawing does not find it
+  was.removeAttribute("data-part"); // the next drawing does not find it
   const way = [{ transform: "none", opacity: 1 }, { transform: onto(old, now, frameOf(was, was) !== was), opacity: 0 }];
   was.animate(way, WAY).onfinish = () => was.remove();
 }

@@ -93,11 +93,13 @@ class View {
     const form = this.part("controls");
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", (event) => this.fromInput(event.target));
+    form.addEventListener("change", () => this.settleHand());
     this.root.addEventListener("click", (event) => this.press(event.target.closest("[data-do]")));
     const output = this.part("output");
     for (const kind of ["pointerover", "pointermove", "focusin", "click"]) {
       output.addEventListener(kind, (event) => this.light(meant(event, "[data-tip], [data-id]")));
     }
+    for (const kind of ["pointerup", "pointercancel"]) output.addEventListener(kind, () => this.settleHand());
     output.addEventListener("click", (event) => {
       if (event.target.closest(".living-field")) meant(event).focus({ preventScroll: true });
       if (this.definition.choose) this.choose(meant(event));
@@ -163,11 +165,17 @@ class View {
     change();
     this.paced = true;
     requestAnimationFrame(() => requestAnimationFrame(() => {
-      const waiting = [...this.pending];
+      const [[what, change] = [], ...others] = this.pending;
       this.paced = false;
-      this.pending.clear();
-      if (!this.removed) for (const [one, last] of waiting) this.pace(one, last);
+      this.pending = new Map(others);
+      if (change && !this.removed) this.pace(what, change);
     }));
+  }
+
+  // The hand has let go.
+  settleHand() {
+    for (const change of this.pending.values()) change();
+    this.pending.clear();
   }
 
   // A part of the picture is pressed: the definition says what that makes of the state.
