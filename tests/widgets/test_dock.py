@@ -19,6 +19,11 @@ from tools.site import Visit
 STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
 PHRASE = re.compile(r'<a class="sets" href="#([\w-]+):([^"]*)">(.+?)</a>')
 SCREENS = {"beside": (1300, 800), "wide": (1600, 900), "sheet": (390, 844)}
+ON_THE_ROAD = {"start", "attention", "kv-cache", "mqa-gqa", "mla", "choosing"}
+EACH = [
+    pytest.param(stem, marks=[] if stem in ON_THE_ROAD else pytest.mark.exhaustive)
+    for stem in STEMS
+]
 PAGE = "book/rope.html"
 
 
@@ -46,6 +51,80 @@ def test_every_phrase_asks_for_a_state_that_its_picture_has(stem: str) -> None:
         }
         picture = getattr(widgets, made)(**read)  # refuses what it cannot show
         assert {key: getattr(picture, key) for key in read} == read
+
+
+# Press every phrase, from where its text is read and its picture as the page shows it at first;
+# tell whether the sentence is in sight, how much of what has changed, and whose controls are left.
+LENS = """async () => {
+  const painted = () => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
+  document.querySelectorAll("article details").forEach((one) => { one.open = true; });
+  document.documentElement.classList.remove("guess-first");
+  const leaves = (live) => [...live.querySelectorAll(".living-output svg :not(g, defs, defs *)")]
+    .filter((one) => !one.dataset.id);
+  const said = [];
+  for (const link of document.querySelectorAll("a.sets")) {
+    const [name, state] = link.hash.slice(1).split(":");
+    const live = document.querySelector(`.living[data-widget=${name}] .living-live`);
+    live.querySelector("[data-do=reset]").click();
+    await painted();
+    link.scrollIntoView({ block: "center" });
+    await painted();
+    const before = new Set(leaves(live).map((one) => one.outerHTML));
+    link.click();
+    await painted();
+    for (let i = 0; live.querySelector("[aria-busy]") && i < 600; i++) await painted();
+    const sheet = live.closest(".living-dock");
+    const below = sheet?.matches(":not(.living-beside)"); // the text, which may glide there
+    const edge = () => (below ? sheet.getBoundingClientRect().top : innerHeight);
+    const shows = () => link.getBoundingClientRect().bottom <= edge() + 1;
+    for (let i = 0; !shows() && i < 60; i++) await painted();
+    const say = live.querySelector(".living-say").getBoundingClientRect();
+    const room = sheet?.getBoundingClientRect() ?? { top: 0, bottom: innerHeight };
+    const from = sheet ? say.bottom : 0, to = Math.min(room.bottom, innerHeight);
+    const fresh = leaves(live).filter((one) => !before.has(one.outerHTML));
+    const counts = new Map();
+    for (const one of fresh) {
+      const panel = one.closest("[data-panel]") ?? live.querySelector(".living-first svg");
+      counts.set(panel, (counts.get(panel) ?? 0) + 1);
+    }
+    const panel = [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+    const boxes = fresh.filter((one) => panel.contains(one))
+      .map((one) => one.getBoundingClientRect()).filter(({ width, height }) => width || height);
+    const top = Math.min(...boxes.map((one) => one.top));
+    const bottom = Math.max(...boxes.map((one) => one.bottom));
+    const seen = (Math.min(bottom, to) - Math.max(top, from)) / Math.min(bottom - top, to - from);
+    const set = (key) => `&${state}`.includes(`&${key}=`);
+    said.push({
+      phrase: link.textContent, state: link.hash,
+      sentence: say.top >= room.top && say.bottom <= to && say.height > 0,
+      changed: boxes.length ? Math.max(0, Math.min(1, seen)) : null,
+      link: shows(),
+      strange: sheet ? [...sheet.querySelectorAll("[data-control]")]
+        .filter((one) => one.checkVisibility() && !set(one.dataset.control)).length : 0,
+    });
+    dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
+  }
+  return said;
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("screen", ["beside", "sheet"])
+@pytest.mark.parametrize("stem", EACH)
+def test_each_phrase_shows_its_sentence_and_what_it_changes(
+    visit: Visit, stem: str, screen: str
+) -> None:
+    width, height = SCREENS[screen]
+    page = visit.look(f"book/{stem}.html", width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    said = page.evaluate(LENS)
+    assert len(said) == len(phrases(stem)[1])
+    for one in said:
+        assert one["sentence"], one
+        assert one["link"], one
+        assert not one["strange"], one
+        assert one["changed"] is None or one["changed"] >= 0.75, one
+    assert sum(one["changed"] is not None for one in said) >= len(said) / 2
 
 
 def phrase(page: Page) -> None:
