@@ -1,5 +1,6 @@
 // Beside the matrices: the totals so far, and the numbers moved for each size of tile.
 import { scaleLinear } from "d3-scale";
+import { keyed } from "../core/motion.js";
 import { END, MIDDLE, line, round, stroke, text } from "../core/svg.js";
 import { decimal, escape, whole } from "../core/text.js";
 import { intensity, sizeOf } from "./words.js";
@@ -19,7 +20,7 @@ function curves(result, x, y, at) {
   const path = line((_, step) => x(2 * step * result.rows), y);
   return Object.entries(result.curves).map(([tile, numbers]) => {
     const chosen = Number(tile) === result.tile;
-    const dot = `<circle cx="${round(x(result.flops))}" cy="${round(y(numbers[result.step]))}" r="${chosen ? 5 : 3}" class="tile-dot"/>`;
+    const dot = keyed(at, `dot-${tile}`, `<circle cx="${round(x(result.flops))}" cy="${round(y(numbers[result.step]))}" r="${chosen ? 5 : 3}" class="tile-dot"/>`);
     const hit = at.live
       ? `<path d="${path(numbers)}" class="tile-reach" data-id="line-${tile}" tabindex="-1" role="img" aria-label="${escape(`tiles of ${sizeOf(tile)}: ${whole(numbers.at(-1))} numbers at the end`)}"/>`
       : "";

@@ -40,6 +40,7 @@ export function compute({ rows, tile, step }) {
       return { terms, value: terms.reduce((sum, [x, y]) => sum + x * y, 0), finished: terms.length === k, held: within(i, held.i) && within(j, held.j), now: uses(i, j, -1) };
     }),
     last: now.at(-1) ?? null,
+    tiles: { i: held.i, j: held.j, p: held.p }, // what fast memory holds
     moved: moved(products, done), all: moved(products, rows * k * n),
     flops: 2 * done, all_flops: 2 * rows * k * n,
     curves: Object.fromEntries(schema.tile.values.map((one) => [one, curve(rows, one)])),

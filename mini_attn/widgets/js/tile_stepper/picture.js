@@ -1,6 +1,8 @@
 // The tile stepper's picture: the two matrices and their product, and the numbers moved so far.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, box, field, inParts, stroke, surface, svg, targets, text } from "../core/svg.js";
+import { keyed } from "../core/motion.js";
+import schema from "./schema.json" with { type: "json" };
+import { END, MIDDLE, box, field, grip, inParts, round, stroke, surface, svg, targets, text } from "../core/svg.js";
 import { decimal, whole } from "../core/text.js";
 import { panel } from "./chart.js";
 
@@ -14,7 +16,7 @@ function layout(width, { rows, k, n }) {
   const wide = width >= WIDE;
   const gap = 26;
   const room = wide ? width * 0.56 : width;
-  const cell = Math.min(34, Math.floor((room - NAMES - gap) / (k + n)));
+  const cell = Math.min(34, Math.floor((room - NAMES - gap - 9) / (k + n)));
   const x = { a: NAMES, b: NAMES + k * cell + gap, c: NAMES + k * cell + gap };
   const y = { b: 24, a: 24 + k * cell + gap, c: 24 + k * cell + gap };
   return { wide, width, cell, x, y, right: x.b + n * cell, bottom: y.a + rows * cell };
@@ -50,6 +52,42 @@ function matrix(result, name, at) {
   return field(at, surface(at, at.x[name], at.y[name], at.cell * result[name][0].length, at.cell * result[name].length) + cells);
 }
 
+// What fast memory holds of a matrix, as a frame that travels from tile to tile.
+function frame(name, [top, below], [left, right], at) {
+  const [x, y] = [at.x[name] + left * at.cell, at.y[name] + top * at.cell];
+  return keyed(at, `tile-${name}`, box(x, y, (right - left) * at.cell, (below - top) * at.cell, "tile-frame"));
+}
+
+// The held tile of the product has a knob: it is taken to where the product is to be computed.
+function knob({ tiles: { i, j }, step, steps, tile }, at) {
+  const [x, y] = [at.x.c + j[1] * at.cell, at.y.c + i[1] * at.cell];
+  const reach = at.touch ? 44 : 24;
+  return keyed(at, "knob", `<circle cx="${round(x)}" cy="${round(y)}" r="7" class="tile-knob"/>`
+    + grip("tile", at, "knob", x - reach / 2, y - reach / 2, reach, reach, {
+      key: "step", entry: schema.step, now: step, label: "The tile of q that is computed",
+      words: `step ${step} of ${steps}, tile ${i[0] / tile + 1}, ${j[0] / tile + 1}`,
+    }));
+}
+
+function frames(result, at) {
+  const { i, j, p } = result.tiles;
+  return frame("a", i, p, at) + frame("b", p, j, at) + frame("c", i, j, at) + (at.live ? knob(result, at) : "");
+}
+
+// To the last step of the tile of the product that the knob is taken to.
+export function drag(result, id, { width }) {
+  if (id !== "knob") return null;
+  const { cell } = layout(width, result);
+  const { tile, rows, n, k, tiles: { i, j } } = result;
+  const cut = (value, size) => Math.max(0, Math.min(Math.ceil(size / tile) - 1, Math.round(value)));
+  return ({ dx, dy }) => {
+    const row = cut(i[0] / tile + dy / cell / tile, rows), column = cut(j[0] / tile + dx / cell / tile, n);
+    const tall = Math.min(tile, rows - row * tile), wide = Math.min(tile, n - column * tile);
+    const done = k * (row * tile * n + tall * (column * tile + wide)); // multiply-adds until its end
+    return { step: Math.floor(done / rows) };
+  };
+}
+
 // In the corner that row-meets-column leaves free.
 function legend(at) {
   const lines = [["tile-held", "", "held in fast memory"], ["tile-held tile-now", "", "used in this step"],
@@ -61,17 +99,16 @@ function legend(at) {
   }).join("");
 }
 
-export function draw(result, { width = 720, live = false, part, label = "A matrix product in tiles, and the numbers it moves" } = {}) {
+export function draw(result, { width = 720, live = false, touch = false, part, label = "A matrix product in tiles, and the numbers it moves" } = {}) {
   const place = layout(width, result);
-  const entry = result.last ? `c-${result.last[0]}-${result.last[1]}` : "c-0-0";
-  const at = { ...place, live, entry };
+  const at = { ...place, live, touch, entry: "knob" };
   const { rows, k, n } = result;
   const heads = text(at.x.a, at.y.a - 7, `x (${rows} × ${k})`, "tile-head")
     + text(at.x.b, at.y.b - 8, `W_q (${k} × ${n})`, "tile-head")
     + text(at.right, at.bottom + 18, `q (${rows} × ${n})`, "tile-head", END);
   const names = result.tokens.map((token, i) => text(0, at.y.a + (i + 0.5) * at.cell + 4, token, "tile-token"));
   const corner = stroke(at.x.b - 13, at.y.b, at.x.b - 13, at.bottom, "tile-rule") + stroke(at.x.a, at.y.a - 24, at.right, at.y.a - 24, "tile-rule");
-  const matrices = legend(at) + corner + heads + names.join("") + ["a", "b", "c"].map((name) => matrix(result, name, at)).join("");
+  const matrices = legend(at) + corner + heads + names.join("") + ["a", "b", "c"].map((name) => matrix(result, name, at)).join("") + frames(result, at);
   const first = () => ({ inside: matrices, bottom: at.bottom + 26 });
   if (!at.wide) return inParts("tile", width, { live, label }, { part, first, second: () => panel(result, 0, 0, width, at) });
   const chart = panel(result, at.right + 34, 0, width - at.right - 34, at);

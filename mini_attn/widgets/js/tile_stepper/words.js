@@ -59,6 +59,7 @@ export function explain(result, id) {
     const mark = `${whole(result.all_flops)} FLOPs / (${whole(ends)} numbers · ${result.number_bytes} bytes) = ${decimal(intensity(result, result.all_flops, ends))} FLOP per byte`;
     return { text: `Tiles of ${sizeOf(first)}: ${whole(ends)} numbers moved at the end. ${mark}.`, also: [] };
   }
+  if (name === "knob") return { text: "Drag it to another tile of q, or step with the arrow keys.", also: [] };
   const [i, j] = [Number(first), Number(second)];
   if (name !== "c") return { text: explainOperand(result, name, i, j), also: [] };
   const also = Array.from({ length: result.k }, (_, p) => [`a-${i}-${p}`, `b-${p}-${j}`]).flat();
