@@ -28,7 +28,7 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
     folder: Path = tmp_path_factory.mktemp("handling")
     for name in ("living.page.js", "living.trained.js", "living.css"):
         (folder / name).write_bytes((STATIC / name).read_bytes())
-    alone = {*TAKEN, *SHARING, "latent_explorer", "page_pool"}
+    alone = {*TAKEN, *SHARING, "latent_explorer", "page_pool", "tile_stepper", "rope_scaling"}
     bodies = {name: WIDGETS[name]()._html() for name in alone}
     bodies["both"] = bodies["roofline"] + bodies["variant_table"]
     bodies["asked"] = CacheCalculator(model="mistral-nemo")._html()
@@ -131,12 +131,27 @@ def test_marks_and_triangles_are_moved_sideways(open_page: Visit) -> None:
     batch = page.get_by_label("Sequences, exact")
     assert 32 <= int(batch.input_value()) <= 256
     page = open_page.look("position_encodings.html")
-    start = page.get_by_role("slider")
-    expect(start).to_have_value("3")
+    start = page.locator("[data-id=text]")
+    expect(start).to_have_attribute("aria-valuenow", "3")
     cell = page.locator("[data-id='shaw-4-1']").bounding_box()
     assert cell
     pull(page, page.locator("[data-id='shaw-4-1']"), 2 * cell["width"])
-    expect(start).to_have_value("5")
+    expect(start).to_have_attribute("aria-valuenow", "5")
+    pull(page, start, -90)
+    expect(start).to_have_attribute("aria-valuenow", "3")
+    start.press("ArrowRight")
+    expect(start).to_have_attribute("aria-valuenow", "4")
+    expect(start).to_be_focused()
+
+
+def test_a_tile_is_taken_to_another_place(open_page: Visit) -> None:
+    page = open_page.look("tile_stepper.html")
+    knob, step = page.locator("[data-id=knob]"), page.get_by_label("Step", exact=True).last
+    expect(step).to_have_value("15")
+    pull(page, knob, -70, 70)
+    expect(step).to_have_value("24")
+    knob.press("ArrowLeft")
+    expect(step).to_have_value("23")
 
 
 def test_the_line_of_a_curve_is_dragged(open_page: Visit) -> None:

@@ -50,6 +50,7 @@ const arithmetic = {
 
 // What stands behind a cell, and the same cell of the other five.
 export function explain(result, id) {
+  if (id === "text") return { text: "Drag the text to other positions, or use the arrow keys.", also: [] };
   const [name, row, column] = id.split("-");
   const [i, j] = [Number(row), Number(column)];
   const { tokens, positions, panels, show, trained } = result;
