@@ -76,15 +76,15 @@ def test_control_and_picture_stand_on_one_screen(open_page: Visit, name: str) ->
         if name in FOLDED:
             counts.append(unfolded(page, window == 390))
     if name in FOLDED:
-        assert counts[0] == counts[1] >= 2
+        assert counts[0] == counts[1] >= 1
 
 
 def unfolded(page: Page, phone: bool) -> int:
-    """How many controls are seen, after one press where they fold."""
+    """How many controls are seen, after one press where some fold."""
     button = page.get_by_role("button", name="Settings")
     seen = page.locator(".living-controls [data-control]:visible")
-    assert button.is_visible() == phone
-    if phone:
+    assert phone or not button.is_visible()
+    if button.is_visible():
         expect(button).to_have_attribute("aria-expanded", "false")
         folded = seen.count()
         button.press("Enter")

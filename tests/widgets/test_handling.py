@@ -137,7 +137,7 @@ def test_marks_and_triangles_are_moved_sideways(open_page: Visit) -> None:
     assert cell
     pull(page, page.locator("[data-id='shaw-4-1']"), 2 * cell["width"])
     expect(start).to_have_attribute("aria-valuenow", "5")
-    pull(page, start, -90)
+    pull(page, start, -120)
     expect(start).to_have_attribute("aria-valuenow", "3")
     start.press("ArrowRight")
     expect(start).to_have_attribute("aria-valuenow", "4")
@@ -152,6 +152,43 @@ def test_a_tile_is_taken_to_another_place(open_page: Visit) -> None:
     expect(step).to_have_value("24")
     knob.press("ArrowLeft")
     expect(step).to_have_value("23")
+
+
+def test_the_used_range_is_taken_up_and_down(open_page: Visit) -> None:
+    page = open_page.look("rope_scaling.html")
+    line = page.locator("[data-id=used]")
+    expect(line).to_have_attribute("aria-valuetext", "32,768 tokens")
+    pull(page, line, 0, -12)
+    expect(line).not_to_have_attribute("aria-valuetext", "32,768 tokens")
+    factor = int(line.get_attribute("aria-valuenow") or 0)
+    assert 16 <= factor <= 40
+    line.press("ArrowLeft")
+    expect(line).not_to_have_attribute("aria-valuenow", str(factor))
+
+
+MOVED = """(body) => {
+  const places = () => [...document.querySelectorAll("[data-part]")].map((one) => one.dataset.part);
+  const before = places();
+  new Function(body)();
+  const moving = document.getAnimations().map((one) => one.effect.target.dataset.part);
+  return { before, after: places(), moving };
+}"""
+
+
+def test_the_same_parts_travel(open_page: Visit) -> None:
+    """Every plane keeps its mark; the frames of the tiles and the text go along."""
+    press = "document.querySelector('[data-do=step]').click()"
+    choose = """const one = document.querySelector("select"); one.value = "interpolation";
+      one.dispatchEvent(new Event("input", { bubbles: true }));"""
+    wanted = {
+        "tile_stepper": (press, {"dot-1", "dot-2"}), "position_encodings": (press, {"text"}),
+        "rope_scaling": (choose, {"m-0", "m-1"}),
+    }  # fmt: skip
+    for name, (body, moving) in wanted.items():
+        page = open_page.look(f"{name}.html")
+        found = page.evaluate(MOVED, body)
+        assert found["before"] == found["after"], name
+        assert moving <= set(found["moving"]) <= set(found["after"]), name
 
 
 def test_the_line_of_a_curve_is_dragged(open_page: Visit) -> None:

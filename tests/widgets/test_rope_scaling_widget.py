@@ -94,11 +94,14 @@ def test_words_carry_the_numbers(results: list[dict[str, Any]]) -> None:
         assert rows == 17
 
 
-def test_tokens_are_asked_for_where_they_count() -> None:
+def test_the_line_moves_what_its_method_follows() -> None:
     body = """
-      const { controls, schema } = living.registry.rope_scaling;
+      const { compute, drag, schema } = living.registry.rope_scaling;
       const state = living.defaults(schema);
-      return input.map((rule) => controls.filter((control) => !control.when
-        || control.when({ ...state, rule })).map((control) => control.key));"""
+      return input.map((rule) => drag(compute({ ...state, rule }), "used", { width: 720 }))
+        .map((move) => move({ dy: -20 }));"""
     ntk, dynamic = run(body, ["ntk", "dynamic"])
-    assert set(dynamic) - set(ntk) == {"tokens"}
+    assert list(ntk) == ["factor"]
+    assert ntk["factor"] > 8
+    assert list(dynamic) == ["tokens"]
+    assert dynamic["tokens"] > 16384

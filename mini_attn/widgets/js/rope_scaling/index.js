@@ -1,7 +1,7 @@
 // Longer contexts: what each scaling method does to every plane, on one axis.
 import { whole } from "../core/text.js";
 import { compute } from "./compute.js";
-import { draw } from "./picture.js";
+import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -13,11 +13,12 @@ export default {
     { key: "rule", kind: "select", label: "Method", options: [
       ["none", "none"], ["interpolation", "position interpolation"], ["ntk", "NTK-aware"], ["dynamic", "dynamic NTK"],
       ["yarn_code", "YaRN, as in its code"], ["yarn_paper", "YaRN, as in its paper"], ["llama3", "Llama 3"]] },
-    { key: "factor", kind: "log", label: "Factor" },
-    { key: "tokens", kind: "log", label: "Tokens so far", when: ({ rule }) => rule === "dynamic" },
+    // The line of the length that the model is used at is dragged.
+    { key: "factor", kind: "log", label: "Factor", when: () => false },
+    { key: "tokens", kind: "log", label: "Tokens so far", when: () => false },
     { key: "trained", kind: "choice", label: "Trained on", options: schema.trained.values.map((n) => [n, whole(n)]) },
     { key: "theta", kind: "choice", label: "Base", options: schema.theta.values.map((n) => [n, whole(n)]) },
   ],
   main: ["rule"],
-  compute, draw, describe, table, explain,
+  drag, compute, draw, describe, table, explain,
 };

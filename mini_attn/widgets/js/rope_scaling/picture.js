@@ -1,7 +1,9 @@
 // The picture of the rules: the wavelength of every plane before and after, against the trained
 // and the wanted length, and below it how much each plane is slowed. Pure: numbers in, SVG out.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { END, MIDDLE, box, field, inLines, line, round, stroke, surface, svg, targets, text } from "../core/svg.js";
+import { keyed } from "../core/motion.js";
+import schema from "./schema.json" with { type: "json" };
+import { END, MIDDLE, box, field, grip, inLines, line, round, stroke, surface, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 
 const WIDE = 600;
@@ -25,22 +27,50 @@ function level(at, y, words, style) {
   return stroke(AXIS, y, at.width, y, style) + text(AXIS + 6, y - 5, words, `rsc-label ${style}-text`);
 }
 
+const TOP = 30; // of the wavelengths
+
+function scaleOf({ planes, length }, tall) {
+  const most = 10 ** Math.ceil(Math.log10(Math.max(length, ...planes.map(({ wave }) => wave)) * 1.5));
+  return [scaleLog([1, most], [TOP + tall, TOP]), most];
+}
+
+// The length that the model is used at is a line to be taken up or down.
+function used(result, y, at) {
+  const { rule, length, factor, tokens, trained } = result;
+  const key = rule === "dynamic" ? "tokens" : "factor";
+  const [knob, reach] = [at.width - 12, at.touch ? 44 : 24];
+  const hold = at.live ? `<circle cx="${knob}" cy="${round(y(length))}" r="7" class="rsc-knob"/>`
+    + grip("rsc", at, "used", AXIS, y(length) - reach / 2, at.width - AXIS, reach, {
+      key, entry: schema[key], now: key === "tokens" ? tokens : factor, label: "Used at", words: `${whole(length)} tokens`,
+    }) : "";
+  return keyed(at, "used", level(at, y(length), length === trained ? "" : `used at ${whole(length)}`, "rsc-used") + hold);
+}
+
+// To the length at that height: the factor of the method, or for dynamic NTK the tokens so far.
+export function drag(result, id, { width }) {
+  if (id !== "used") return null;
+  const [y] = scaleOf(result, width >= WIDE ? 160 : 150);
+  const from = y(result.length);
+  return ({ dy }) => {
+    const length = y.invert(from + dy);
+    return result.rule === "dynamic" ? { tokens: Math.round(length) } : { factor: length / result.trained };
+  };
+}
+
 function waves(result, at) {
   const { planes, trained, length } = result;
-  const top = 30;
-  const most = 10 ** Math.ceil(Math.log10(Math.max(length, ...planes.map(({ wave }) => wave)) * 1.5));
-  const y = scaleLog([1, most], [top + at.tall, top]);
+  const top = TOP;
+  const [y, most] = scaleOf(result, at.tall);
   const ticks = Array.from({ length: Math.round(Math.log10(most)) + 1 }, (_, n) => n).filter((n) => at.wide || n % 2 === 0);
   const grid = ticks.map((n) => stroke(AXIS, y(10 ** n), at.width, y(10 ** n), "rsc-grid") + text(AXIS - 6, y(10 ** n) + 4, POWERS[n], "rsc-quiet", END));
   const before = line((_, i) => at.x(i), ({ waveBefore }) => y(waveBefore))(planes);
   const far = Math.abs(y(trained) - y(length)) > 16; // room for two labels
-  const levels = level(at, y(trained), far || length === trained ? `trained on ${whole(trained)}` : "", "rsc-trained")
-    + (length === trained ? "" : level(at, y(length), `used at ${whole(length)}`, "rsc-used"));
+  const levels = level(at, y(trained), far || length === trained ? `trained on ${whole(trained)}` : "", "rsc-trained");
   // What the same length does to each plane without a rule, where that is something new.
   const ghosts = planes.map(({ alone, waveBefore, slower }, i) => (alone === "fresh" && slower > 1.0005 ? `<g class="rsc-ghost">${mark(alone, at.x(i), y(waveBefore), at.wide ? 2.5 : 2)}</g>` : ""));
-  const marks = planes.map(({ status, wave }, i) => mark(status, at.x(i), y(wave), at.wide ? 3 : 2)
+  const marks = planes.map(({ status, wave }, i) => keyed(at, `m-${i}`, mark(status, at.x(i), y(wave), at.wide ? 3 : 2))
     + target(at, `p-${i}`, i, top, at.tall, `plane ${i}: ${LEGEND[status]}`));
-  return { inside: text(0, 14, "wavelength in tokens", "rsc-head") + grid.join("") + levels + `<path d="${before}" class="rsc-before"/>` + ghosts.join("") + planesIn(at, top, at.tall, marks), bottom: top + at.tall };
+  return { inside: text(0, 14, "wavelength in tokens", "rsc-head") + grid.join("") + levels + `<path d="${before}" class="rsc-before"/>` + ghosts.join("") + planesIn(at, top, at.tall, marks) + used(result, y, at), bottom: top + at.tall };
 }
 
 function slowing(result, top, at) {
@@ -69,11 +99,11 @@ function legend({ counts, rule, planes }, y, at) {
   return { inside: key.inside, bottom: key.bottom + 10 };
 }
 
-export function draw(result, { width = 720, live = false, label = "Wavelength of every plane and the training context" } = {}) {
+export function draw(result, { width = 720, live = false, touch = false, label = "Wavelength of every plane and the training context" } = {}) {
   const wide = width >= WIDE;
   const count = result.planes.length;
   const step = (width - AXIS - 8) / count;
-  const at = { wide, width, live, step, tall: wide ? 160 : 150, x: (i) => AXIS + 4 + (i + 0.5) * step, entry: `p-${Math.round(0.8 * count)}` };
+  const at = { wide, width, live, touch, step, tall: wide ? 160 : 150, x: (i) => AXIS + 4 + (i + 0.5) * step, entry: `p-${Math.round(0.8 * count)}` };
   const over = waves(result, at);
   const under = slowing(result, over.bottom + 22, at);
   const key = legend(result, under.bottom + 20, at);

@@ -42,6 +42,7 @@ const tokensOf = (value) => (value < 100 ? decimal(value, 1) : whole(Math.round(
 const turns = (value) => decimal(value, value < 10 ? 3 : 1);
 
 export function explain(result, id) {
+  if (id === "used") return { text: `Used at ${whole(result.length)} tokens. Drag the line, or use the arrow keys.`, also: [] };
   const i = Number(id.split("-")[1]);
   const { trained, length, theta, planes } = result;
   const { slower, wave, waveBefore, known, now, status } = planes[i];
