@@ -14,6 +14,7 @@ from mini_attn.stories.family import shipped
 from mini_attn.widgets import DecodeStepper
 from mini_attn.widgets.base import STATIC
 from mini_attn.widgets.model_data import model_script
+from tests.contrast import faint_text
 from tests.site import (
     THEMES,
     WIDTHS,
@@ -170,8 +171,10 @@ def test_a_picture_over_http(open_page: Visit, name: str) -> None:
     if radios.count():
         radios.first.evaluate("(radio) => radio.click()")  # another state is no worse
         assert serious_findings(page) == []
+    assert faint_text(page) == []
     darken(page, "dark")
     assert serious_findings(page, colours=True) == []
+    assert faint_text(page) == []
     if radios.count():
         box.get_by_role("button", name="Reset").click()
         assert serious_findings(page, colours=True) == []
