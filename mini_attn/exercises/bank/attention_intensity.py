@@ -15,7 +15,9 @@ per value, it prints 1 for every model. Find out why, and fix it. `n_kv_heads` i
 several numbers of key/value heads. Return one intensity for each.
 """
 STARTER = '''
-def attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+def attention_intensity(
+    n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes
+):
     """FLOPs of scores and weighted sum per byte of keys and values."""
     flops = 2 * 2 * n_heads * head_dim * kv_len
     moved = 2 * n_heads * head_dim * kv_len * dtype_bytes

@@ -19,7 +19,9 @@ into the softmax, and `out` `(head_dim,)`. You don't need one of the four arrays
 zeros. Which one?
 """
 STARTER = '''
-def code_attention(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+def code_attention(
+    q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero
+):
     """A decode step on codes: (folded, out)."""
     raise NotImplementedError
 '''

@@ -40,7 +40,8 @@ def shared_blocks(prompt, texts, block_size):
     for n, text in enumerate(texts):
         for i, key in enumerate(keys(text)):
             known.setdefault(key, n * (len(text) // block_size) + i)
-    return np.array([known.get(key, -1) for key in keys(prompt)], dtype=int)
+    found = [known.get(key, -1) for key in keys(prompt)]
+    return np.array(found, dtype=int)
 '''
 
 Array = np.ndarray

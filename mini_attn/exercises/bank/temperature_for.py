@@ -15,7 +15,7 @@ share is between 1/n and 1. Return the temperatures, `(rows,)`, to at least six 
 """
 STARTER = '''
 def temperature_for(scores, share):
-    """Return each row's temperature: its largest score gets its share."""
+    """Each row's temperature: its largest score gets its share."""
     raise NotImplementedError
 '''
 STEPS = 60  # of Newton's method, which is there after ten
