@@ -7,6 +7,7 @@ be hidden and still make what a later one needs.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from sphinx.application import Sphinx
 # What a page does not run, by the tag that says so.
 PICTURES = {"widget", "prediction"}
 SKIPPED = "skip-execution"
+
+# What a cell printed in columns: wide gaps in a line, or the rows of an array.
+COLUMNS = re.compile(r"\S {3,}\S|\S {2}\S.*\S {2}\S|^\s*\[.*\n *\[", re.MULTILINE)
 
 
 def kind_of(cell: nbformat.NotebookNode) -> str:
@@ -62,6 +66,10 @@ def add_sources(app: Sphinx, doctree: nodes.document) -> None:
                 cell["classes"].append("page-cell-run")
             if "torch" in cell.get("cell_metadata", {}).get("tags", []):
                 cell["classes"].append("page-cell-torch")
+            for text in cell.findall(nodes.literal_block):
+                # Sentences are wrapped; columns would lose their order, and scroll.
+                if text.get("language") == "myst-ansi" and not COLUMNS.search(text.astext()):
+                    text["classes"].append("wraps")
     # "</script>" inside a source would end the element that carries it.
     data = json.dumps(cells, ensure_ascii=False).replace("<", "\\u003c")
     script = f'<script type="application/json" id="page-cells">{data}</script>'
