@@ -4,8 +4,9 @@ import numpy as np
 
 
 def absorbed_step(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
-    q_latent = np.einsum("hn,hrn->hr", q_nope, w_uk)  # (n_heads, kv_lora_rank)
-    scores = q_latent @ latent.T + q_rope @ rope_key.T  # (n_heads, kv_len)
+    q_latent = np.einsum("hn,hrn->hr", q_nope, w_uk)  # (n_heads, rank)
+    # (n_heads, kv_len)
+    scores = q_latent @ latent.T + q_rope @ rope_key.T
     scores = scores / np.sqrt(q_nope.shape[-1] + q_rope.shape[-1])
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = weights / weights.sum(axis=-1, keepdims=True)

@@ -3,9 +3,17 @@
 import numpy as np
 
 
-def cache_table(numbers, windows, n_layers, context, batch, dtype_bytes):
+def cache_table(
+    numbers,
+    windows,
+    n_layers,
+    context,
+    batch,
+    dtype_bytes,
+):
     kept = np.where(windows > 0, np.minimum(windows, context), context)
-    return numbers.astype(np.int64) * kept * n_layers * batch * dtype_bytes
+    entries = kept * n_layers * batch
+    return numbers.astype(np.int64) * entries * dtype_bytes
 
 
 REFERENCE = cache_table

@@ -3,7 +3,15 @@
 import numpy as np
 
 
-def code_attention(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+def code_attention(
+    q,
+    k_codes,
+    k_scale,
+    k_zero,
+    v_codes,
+    v_scale,
+    v_zero,
+):
     # q · k_zero is the same for every token: the softmax drops it
     folded = q * k_scale / np.sqrt(len(q))
     scores = k_codes @ folded

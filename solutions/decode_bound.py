@@ -7,7 +7,10 @@ def decode_bound(
     batch, context, weight_bytes, cache_bytes, row_flops, pair_flops,
     bytes_per_second, flops_per_second,
 ):  # fmt: skip
-    weights = np.maximum(weight_bytes / bytes_per_second, batch * row_flops / flops_per_second)
+    weights = np.maximum(
+        weight_bytes / bytes_per_second,
+        batch * row_flops / flops_per_second,
+    )
     attention = np.maximum(
         batch * context * cache_bytes / bytes_per_second,
         batch * context * pair_flops / flops_per_second,

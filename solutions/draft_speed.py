@@ -4,8 +4,10 @@ import numpy as np
 
 
 def draft_speed(accept, draft_seconds, pass_seconds):
-    kept = np.concatenate([[0.0], np.cumsum(np.cumprod(accept))])  # mean for k = 0 ... K
-    seconds = draft_seconds * np.arange(len(pass_seconds)) + pass_seconds
+    # mean for k = 0 ... K
+    kept = np.concatenate([[0.0], np.cumsum(np.cumprod(accept))])
+    drafts = np.arange(len(pass_seconds))
+    seconds = draft_seconds * drafts + pass_seconds
     return (kept + 1) / seconds
 
 

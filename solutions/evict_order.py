@@ -4,8 +4,9 @@ import numpy as np
 
 
 def evict_order(parents, holders, uses, count):
-    gone, behind = [], np.bincount(parents[parents >= 0], minlength=len(parents))
-    ends = {i for i in range(len(parents)) if not behind[i] and not holders[i]}
+    n = len(parents)
+    gone, behind = [], np.bincount(parents[parents >= 0], minlength=n)
+    ends = {i for i in range(n) if not behind[i] and not holders[i]}
     while ends and len(gone) < count:
         block = min(ends, key=lambda i: (uses[i], i))
         ends.remove(block)

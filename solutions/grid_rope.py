@@ -6,9 +6,12 @@ import numpy as np
 def grid_rope(x, rows, columns):
     each = x.shape[1] // 4  # planes of a coordinate
     speeds = 10_000.0 ** (-np.arange(each) / each)
-    angles = np.concatenate([np.outer(rows, speeds), np.outer(columns, speeds)], axis=1)
-    cos, sin, (a, b) = np.cos(angles), np.sin(angles), (x[:, 0::2], x[:, 1::2])
-    return np.stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
+    each = np.outer(rows, speeds), np.outer(columns, speeds)
+    angles = np.concatenate(each, axis=1)
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b = x[:, 0::2], x[:, 1::2]
+    pairs = np.stack([a * cos - b * sin, a * sin + b * cos], axis=-1)
+    return pairs.reshape(x.shape)
 
 
 def _rotate(x, angles):

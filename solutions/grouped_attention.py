@@ -6,7 +6,8 @@ import numpy as np
 def grouped_attention(q, k, v):
     batch, n_heads, q_len, head_dim = q.shape
     n_kv_heads = k.shape[1]
-    groups = q.reshape(batch, n_kv_heads, n_heads // n_kv_heads, q_len, head_dim)
+    group = n_heads // n_kv_heads
+    groups = q.reshape(batch, n_kv_heads, group, q_len, head_dim)
     scores = groups @ k[:, :, None].swapaxes(-1, -2) / np.sqrt(head_dim)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = weights / weights.sum(axis=-1, keepdims=True)

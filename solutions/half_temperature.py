@@ -1,7 +1,8 @@
 """The second share at temperature 1/2."""
 
 powers = [1, 2, 5]  # e to the scores 0, ln 2, ln 5
-squared = [power**2 for power in powers]  # dividing the scores by 1/2 squares the powers
+# dividing the scores by 1/2 squares the powers
+squared = [power**2 for power in powers]
 REFERENCE = squared[1] / sum(squared)
 
 WRONG = [

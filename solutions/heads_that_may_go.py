@@ -7,8 +7,10 @@ import numpy as np
 
 def heads_to_keep(loss, budget):
     most = loss[(1,) * loss.ndim] + budget
-    allowed = [on for on in product((0, 1), repeat=loss.ndim) if loss[on] <= most]
-    return np.array(min(allowed, key=lambda on: (sum(on), loss[on])), dtype=bool)
+    ways = product((0, 1), repeat=loss.ndim)
+    allowed = [on for on in ways if loss[on] <= most]
+    fewest = min(allowed, key=lambda on: (sum(on), loss[on]))
+    return np.array(fewest, dtype=bool)
 
 
 REFERENCE = heads_to_keep

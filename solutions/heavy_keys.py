@@ -5,12 +5,15 @@ import numpy as np
 
 def heavy_keys(weights, totals, positions, budget, recent):
     groups, kv_len = positions.shape
-    got = weights.reshape(groups, -1, kv_len).sum(axis=1)  # (n_kv_heads, kv_len)
+    # (n_kv_heads, kv_len)
+    got = weights.reshape(groups, -1, kv_len).sum(axis=1)
     got[:, :-1] += totals
     ranked = got.copy()
     ranked[:, kv_len - recent :] = np.inf
-    slots = np.sort(np.argsort(-ranked, axis=1, kind="stable")[:, :budget], axis=1)
-    return np.take_along_axis(positions, slots, axis=1), np.take_along_axis(got, slots, axis=1)
+    order = np.argsort(-ranked, axis=1, kind="stable")
+    slots = np.sort(order[:, :budget], axis=1)
+    kept = np.take_along_axis(positions, slots, axis=1)
+    return kept, np.take_along_axis(got, slots, axis=1)
 
 
 REFERENCE = heavy_keys

@@ -4,7 +4,8 @@ import numpy as np
 
 
 def induction_score(weights, ids):
-    before = np.concatenate([[-1], ids[:-1]])  # the word before each position
+    # the word before each position
+    before = np.concatenate([[-1], ids[:-1]])
     behind = np.tril(ids[:, None] == before[None, :])
     looks = behind.any(axis=1)
     if not looks.any():

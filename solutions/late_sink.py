@@ -4,7 +4,8 @@ import numpy as np
 
 
 def late_sink(out, lse, sink):
-    whole = np.logaddexp(lse, sink[:, None])  # the sum of the softmax, the sink included
+    # the sum of the softmax, the sink included
+    whole = np.logaddexp(lse, sink[:, None])
     share = np.exp(sink[:, None] - whole)
     return share, out * (1 - share)[..., None]
 

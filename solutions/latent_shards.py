@@ -6,7 +6,8 @@ import numpy as np
 def latent_shards(mixed, lse, w_uv):
     parts = np.exp(lse - lse.max(axis=0))
     share = parts / parts.sum(axis=0)
-    latents = (share[..., None] * mixed).sum(axis=0)  # (n_heads, kv_lora_rank)
+    # (n_heads, kv_lora_rank)
+    latents = (share[..., None] * mixed).sum(axis=0)
     return share, (latents[:, None] @ w_uv)[:, 0]
 
 

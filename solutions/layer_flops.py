@@ -5,7 +5,8 @@ import numpy as np
 
 def layer_flops(seq, d_model, n_heads, n_kv_heads, head_dim, causal):
     pairs = seq * (seq + 1) // 2 if causal else seq * seq
-    projections = 2 * seq * d_model * head_dim * (n_heads + 2 * n_kv_heads)
+    heads = n_heads + 2 * n_kv_heads
+    projections = 2 * seq * d_model * head_dim * heads
     scores = 2 * pairs * n_heads * head_dim
     output = 2 * seq * n_heads * head_dim * d_model
     return np.array([projections, scores, scores, output])

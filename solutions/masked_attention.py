@@ -9,7 +9,8 @@ def masked_attention(q, k, v, mask):
     top = scores.max(axis=1, keepdims=True)
     weights = np.exp(scores - np.where(np.isneginf(top), 0, top))
     total = weights.sum(axis=1, keepdims=True)
-    return weights / np.where(total == 0, 1, total) @ v  # (q_len, v_head_dim)
+    # (q_len, v_head_dim)
+    return weights / np.where(total == 0, 1, total) @ v
 
 
 REFERENCE = masked_attention

@@ -7,11 +7,14 @@ def multi_head(x, W_q, W_k, W_v, W_o, n_heads):
     seq = len(x)
 
     def heads_of(rows):
-        return rows.reshape(seq, n_heads, -1).swapaxes(0, 1)  # (n_heads, seq, head_dim)
+        # (n_heads, seq, head_dim)
+        return rows.reshape(seq, n_heads, -1).swapaxes(0, 1)
 
     q, k, v = heads_of(x @ W_q), heads_of(x @ W_k), heads_of(x @ W_v)
-    scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5  # (n_heads, seq, seq)
-    scores = np.where(np.tril(np.ones((seq, seq), dtype=bool)), scores, -np.inf)
+    # (n_heads, seq, seq)
+    scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
+    seen = np.tril(np.ones((seq, seq), dtype=bool))
+    scores = np.where(seen, scores, -np.inf)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = weights / weights.sum(axis=-1, keepdims=True)
     out = weights @ v  # (n_heads, seq, head_dim)

@@ -13,7 +13,8 @@ def pad_heads(W_q, W_k, W_v, W_o, n_heads, width):
             padded[:, h * width : h * width + head_dim] = own
         return padded
 
-    scale = np.sqrt(width / head_dim)  # the kernel divides by √width, the layer by √head_dim
+    # the kernel divides by √width, the layer by √head_dim
+    scale = np.sqrt(width / head_dim)
     return wider(W_q) * scale, wider(W_k), wider(W_v), wider(W_o.T).T
 
 

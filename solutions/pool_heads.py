@@ -6,7 +6,8 @@ import numpy as np
 def pool_heads(weight, n_heads, n_kv_heads):
     d_model, width = weight.shape
     head_dim = width // n_heads
-    groups = weight.reshape(d_model, n_kv_heads, n_heads // n_kv_heads, head_dim)
+    group = n_heads // n_kv_heads
+    groups = weight.reshape(d_model, n_kv_heads, group, head_dim)
     return groups.mean(axis=2).reshape(d_model, n_kv_heads * head_dim)
 
 

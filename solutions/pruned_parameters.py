@@ -1,7 +1,8 @@
 """What three heads of a GPT-2 layer weigh."""
 
 d_model, head_dim, gone = 768, 64, 3
-columns = 3 * gone * head_dim * (d_model + 1)  # of W_q, W_k, W_v, each with its bias
+# of W_q, W_k, W_v, each with its bias
+columns = 3 * gone * head_dim * (d_model + 1)
 rows = gone * head_dim * d_model  # of W_o
 REFERENCE = columns + rows
 

@@ -5,7 +5,8 @@ import numpy as np
 
 def ring_slots(n_tokens, window):
     positions = np.full(window, -1)
-    held = np.arange(max(0, n_tokens - window), n_tokens)  # the last of the text
+    # the last of the text
+    held = np.arange(max(0, n_tokens - window), n_tokens)
     positions[held % window] = held
     return positions
 

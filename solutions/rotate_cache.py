@@ -7,7 +7,8 @@ def rotate_cache(k, positions, old, new):
     angles = np.outer(positions, new - old)
     cos, sin = np.cos(angles), np.sin(angles)
     first, second = np.split(k, 2, axis=1)
-    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=1)
+    turned = first * cos - second * sin, first * sin + second * cos
+    return np.concatenate(turned, axis=1)
 
 
 REFERENCE = rotate_cache

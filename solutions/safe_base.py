@@ -7,10 +7,12 @@ import numpy as np
 
 def safe_base(rotary_dim, share, context):
     pairs = rotary_dim // 2
-    i = pairs - math.ceil(share * pairs)  # the fastest of the slow planes
+    # the fastest of the slow planes
+    i = pairs - math.ceil(share * pairs)
     if i == 0:  # its wavelength is 2π whatever the base is
         return np.where(context <= 2 * np.pi, 1.0, 0.0)
-    return np.maximum((context / (2 * np.pi)) ** (rotary_dim / (2 * i)), 1.0)
+    base = (context / (2 * np.pi)) ** (rotary_dim / (2 * i))
+    return np.maximum(base, 1.0)
 
 
 REFERENCE = safe_base

@@ -5,7 +5,8 @@ import numpy as np
 
 def sinusoids(positions, d_model):
     i = np.arange(d_model // 2)
-    angles = positions[:, None] * 10000.0 ** (-2 * i / d_model)  # (seq, pairs)
+    # (seq, pairs)
+    angles = positions[:, None] * 10000.0 ** (-2 * i / d_model)
     rows = np.empty((len(positions), d_model))
     rows[:, 0::2] = np.sin(angles)
     rows[:, 1::2] = np.cos(angles)

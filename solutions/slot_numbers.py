@@ -5,7 +5,9 @@ import numpy as np
 
 def slot_numbers(block_table, lengths, block_size):
     p = np.arange(lengths.max())  # (seq,)
-    slots = block_table[:, p // block_size] * block_size + p % block_size  # (batch, seq)
+    # (batch, seq)
+    blocks = block_table[:, p // block_size]
+    slots = blocks * block_size + p % block_size
     return np.where(p < lengths[:, None], slots, -1)
 
 

@@ -16,7 +16,8 @@ def rotate(x, position, seq_len):
 def dynamic_scores(q, k):
     n = len(k)
     q = rotate(q, n - 1, seq_len=n)
-    keys = np.stack([rotate(row, j, seq_len=n) for j, row in enumerate(k)])
+    rows = [rotate(row, j, seq_len=n) for j, row in enumerate(k)]
+    keys = np.stack(rows)
     return keys @ q / np.sqrt(len(q))
 
 

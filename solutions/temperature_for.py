@@ -6,7 +6,8 @@ import numpy as np
 def temperature_for(scores, share):
     found = []
     for row, wanted in zip(scores, share, strict=True):
-        gaps = row.max() - row  # adding a number to all scores changes nothing
+        # adding a number to all scores changes nothing
+        gaps = row.max() - row
 
         def weight(temperature, gaps=gaps):
             return 1 / np.exp(-gaps / temperature).sum()

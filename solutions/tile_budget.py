@@ -1,6 +1,7 @@
 """Queries that fit, then blocks of them, then bytes."""
 
-room = 220_000 - 2 * 64 * 128 * 2  # beside the keys and values of a tile
+# beside the keys and values of a tile
+room = 220_000 - 2 * 64 * 128 * 2
 row = 128 * 2 + 128 * 4 + 64 * 4  # a query, its output and its scores
 block_q = room // row // 16 * 16
 REFERENCE = -(-8192 // block_q) * 2 * 8192 * 128 * 2

@@ -9,7 +9,8 @@ def tile_product(a, b, tile):
     for i in range(0, m, tile):
         for j in range(0, n, tile):
             for p in range(0, k, tile):
-                left, right = a[i : i + tile, p : p + tile], b[p : p + tile, j : j + tile]
+                left = a[i : i + tile, p : p + tile]
+                right = b[p : p + tile, j : j + tile]
                 out[i : i + tile, j : j + tile] += left @ right
     return out
 

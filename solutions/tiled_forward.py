@@ -4,19 +4,23 @@ import numpy as np
 
 
 def tiled_forward(q, k, v, block_q, block_k):
-    out, lse, tiles = np.zeros((len(q), v.shape[1])), np.zeros(len(q)), []
+    out, lse = np.zeros((len(q), v.shape[1])), np.zeros(len(q))
+    tiles = []
     past = len(k) - len(q)
     for i in range(0, len(q), block_q):
         rows = q[i : i + block_q] / np.sqrt(q.shape[1])
         at = past + i + np.arange(len(rows))  # where the queries stand
         top, total = np.full(len(rows), -np.inf), np.zeros(len(rows))
         found = np.zeros((len(rows), v.shape[1]))
-        for j in range(0, at[-1] + 1, block_k):  # no tile that begins after the last query
+        # no tile that begins after the last query
+        for j in range(0, at[-1] + 1, block_k):
             some = slice(j, min(j + block_k, len(k)))
             scores = rows @ k[some].T
-            scores = np.where(np.arange(some.start, some.stop) <= at[:, None], scores, -np.inf)
+            seen = np.arange(some.start, some.stop) <= at[:, None]
+            scores = np.where(seen, scores, -np.inf)
             higher = np.maximum(top, scores.max(axis=1))
-            keep, weights = np.exp(top - higher), np.exp(scores - higher[:, None])
+            keep = np.exp(top - higher)
+            weights = np.exp(scores - higher[:, None])
             total = keep * total + weights.sum(axis=1)
             found = keep[:, None] * found + weights @ v[some]
             top = higher

@@ -1,6 +1,8 @@
 """The position that an induction head looks at."""
 
-earlier_copy = 5  # `<s>` has position 0, so the fifth word of the first copy has position 5
+# `<s>` has position 0, so the fifth word of the first copy
+# has position 5
+earlier_copy = 5
 REFERENCE = earlier_copy + 1
 
 WRONG = [

@@ -46,12 +46,12 @@ def with_what_it_uses(source: str, name: str) -> str:
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             made[node.name] = node
-        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom):
-            for part in ast.walk(node):
-                if isinstance(part, ast.alias):
-                    made[part.asname or part.name] = node
-                elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                    made[part.id] = node
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {part.asname or part.name: node for part in node.names}
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            # Its targets alone: a comprehension's variable on the right is no definition.
+            for target in getattr(node, "targets", None) or [node.target]:
+                made |= {part.id: node for part in ast.walk(target) if isinstance(part, ast.Name)}
     used, todo = set(), [name]
     while todo:
         node = made[todo.pop()]
@@ -73,7 +73,7 @@ def solution_code(task: Exercise) -> str:
     if callable(module.REFERENCE):
         return with_what_it_uses(inspect.getsource(module), module.REFERENCE.__name__)
     lines = inspect.getsource(module).split('"""\n', 1)[1].split("\nWRONG", 1)[0]
-    return f"{lines.replace('REFERENCE', 'answer').strip()}  # {module.REFERENCE}\n"
+    return f"{lines.replace('REFERENCE', 'answer').strip()}\n# {module.REFERENCE}\n"
 
 
 def model_answer(task: Exercise) -> str:
