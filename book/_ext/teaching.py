@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
+from textwrap import wrap
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # solutions/, to know what is wrong
 
@@ -179,7 +180,8 @@ def plan(
         if when.startswith("Sheet"):
             lines[-1] = f"{lines[-1][:-2].rstrip(' |')}<br>{sum(t.points for t in tasks)} points |"
             name, all_of_it = when.lower().replace(" ", ""), " ".join(ids)
-            commands.append(f'make release EX="{all_of_it}" NAME={name}')
+            command = f'make release EX="{all_of_it}" NAME={name}'
+            commands += " \\\n".join(wrap(command, 68, subsequent_indent="  ")).splitlines()
     if total and clock != total:
         raise ValueError(f"the plan takes {clock} minutes instead of {total}")
     return [*lines, "", *(["```sh", *commands, "```"] if commands else [])]

@@ -24,7 +24,6 @@ from tools.pages import Page, css_addresses, is_outside, local, weight
 
 BUDGET_BYTES = 900_000
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
-HIDDEN = {"hide-input", "remove-input", "remove-cell", "import"}  # tags of code not shown at once
 PACKAGE = sorted((ROOT / "mini_attn").rglob("*.py"))
 # Other spellings of names that book/notation.md fixes.
 REFUSED = re.compile(r"^(nh|hs|bsz|dim|n_groups?|n_rep|num_heads|num_kv_heads|n_embd|seqlen|C)$")
@@ -242,15 +241,6 @@ def test_names_in_the_cells(source: Path) -> None:
     for cell in nbformat.read(source, as_version=4).cells:
         if cell.cell_type == "code":
             assert refused_names(cell.source) == set()
-
-
-@pytest.mark.parametrize("source", NOTEBOOKS, ids=lambda path: path.stem)
-def test_shown_code_fits_a_page(source: Path) -> None:
-    """At 1,300 pixels a line holds 72 columns; starters, which one edits, may take six more."""
-    for cell in nbformat.read(source, as_version=4).cells:
-        if cell.cell_type == "code" and not HIDDEN & {*cell.metadata.get("tags", [])}:
-            widest = max(map(len, cell.source.splitlines()), default=0)
-            assert widest <= (78 if "exercise" in cell.metadata else 72), cell.source
 
 
 def test_notation_names_what_the_package_uses() -> None:
