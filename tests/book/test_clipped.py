@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-import nbformat
 import pytest
 from playwright.sync_api import Page
 
-from mini_attn.exercises.spec import exercise, exercise_ids
 from tests.pages import built_page
 from tests.sampling import sampled
 from tests.scripts import script
 from tests.site import change
-from tools import HTML, ROOT
+from tools import HTML
 from tools.site import Visit
 
 COLUMNS = 72  # of code, which fit beside both sidebars of a window of 1,300 pixels
-UNSEEN = {"remove-cell", "remove-input"}
 read_chapters = script("book/_ext/living.py").read_chapters
 
-NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 PAGES = sorted(path.relative_to(HTML).as_posix() for path in HTML.glob("book/*.html"))
 ROAD = {c.stem for c in read_chapters().values() if c.part == "The road"}
-FENCED = re.compile(r"^```(?:\{code[^}]*\}|\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 # All that is folded or covered is open, and is laid out once more.
 OPEN = """async () => {
@@ -74,32 +68,13 @@ WORDS = """() => [...document.querySelectorAll(".drawn svg")].flatMap((figure) =
 })"""
 
 
-def too_long(code: str) -> list[str]:
-    """Lines of code that a page can't show whole."""
-    return [line for line in code.splitlines() if len(line) > COLUMNS]
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_lines_of_cells_fit(path: Path) -> None:
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "code" and not UNSEEN & {*cell.metadata.get("tags", [])}:
-            assert too_long(cell.source) == []
-        elif cell.cell_type == "markdown":
-            assert [too_long(code) for code in FENCED.findall(cell.source) if too_long(code)] == []
-
-
-def test_lines_of_exercises_and_their_solutions_fit() -> None:
-    tasks = [exercise(name) for name in exercise_ids()]
-    assert {task.id: too_long(task.starter) for task in tasks if too_long(task.starter)} == {}
-    blocks = [block for path in PAGES for block in built_page(path).select(".exercise-boxes pre")]
-    assert len(blocks) >= 30
-    assert [block.get_text() for block in blocks if too_long(block.get_text())] == []
-
-
-def test_lines_of_examples_fit() -> None:
-    for path in sorted((ROOT / "book").glob("*.md")):
-        for code in FENCED.findall(path.read_text(encoding="utf-8")):
-            assert [line for line in too_long(code) if "://" not in line] == [], path.name
+@pytest.mark.parametrize("name", PAGES)
+def test_lines_of_code_fit(name: str) -> None:
+    """Cells, folded ones too, starters, solutions and commands; what the package says wraps."""
+    for block in built_page(name).select("article pre"):
+        if not block.find_parent(class_="cell_output") and not block.find_parent("dl", class_="py"):
+            lines = [line for line in block.get_text().splitlines() if "://" not in line]
+            assert [line for line in lines if len(line) > COLUMNS] == []
 
 
 def assert_nothing_is_cut(page: Page) -> None:
