@@ -60,7 +60,7 @@ class Checked(traitlets.TraitType[Any, Any]):
     Examples
     --------
     >>> Checked("decode_stepper", "step").default_value
-    2
+    0
     """
 
     def __init__(self, widget: str, key: str) -> None:

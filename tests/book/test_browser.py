@@ -226,7 +226,7 @@ def test_a_prediction_names_the_slip_and_then_the_reason(visit: Visit) -> None:
 
 def test_link_to_a_state_opens_it(visit: Visit) -> None:
     page = visit.look(f"{CHAPTER}#decode_stepper:step=4&cached=false")
-    expect(page.locator(f"{STEPPER} [data-key=step]")).to_have_value("4")
+    expect(page.locator(f"{STEPPER} [data-grip=step]")).to_have_attribute("aria-valuenow", "4")
     expect(page.locator(STEPPER).get_by_role("radio", name="off")).to_be_checked()
 
 
@@ -241,16 +241,16 @@ def test_malformed_links_run_nothing_and_change_nothing(visit: Visit) -> None:
     """The page is opened with one, and the others are followed on it, each after a good one."""
     page = visit.look(f"{CHAPTER}#decode_stepper:{MALFORMED[0]}")
     box = page.locator(STEPPER)
-    step, note = box.locator("[data-key=step]"), box.locator(".living-note")
+    step, note = box.locator("[data-grip=step]"), box.locator(".living-note")
     expect(note).to_be_visible()
-    expect(step).to_have_value("2")
+    expect(step).to_have_attribute("aria-valuenow", "0")
     for state in MALFORMED:
         page.evaluate("location.hash = '#decode_stepper:step=3'")
-        expect(step).to_have_value("3")
+        expect(step).to_have_attribute("aria-valuenow", "3")
         expect(note).to_be_hidden()
         page.evaluate("(hash) => { location.hash = hash; }", f"#decode_stepper:{state}")
         expect(note).to_be_visible()
-        expect(step).to_have_value("3")
+        expect(step).to_have_attribute("aria-valuenow", "3")
         assert page.locator(f"{STEPPER} img, {STEPPER} .living-live script").count() == 0, state
 
 

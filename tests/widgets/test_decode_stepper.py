@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -195,4 +196,46 @@ def test_sentence_and_table_of_every_state(results: list[dict[str, Any]]) -> Non
         assert {len(row) for row in table["rows"]} == {len(table["head"])}
         weights = (state["step"] + 1) * 4 * 4 * example.D_MODEL**2
         assert table["rows"][3][1:] == [f"{weights:,}"] * 2  # each pass reads them, either way
-        assert (f"{weights:,} bytes so far" in sentence) == (state["step"] > 0)
+
+
+def parts(state: dict[str, Any]) -> dict[str, str | None]:
+    """The picture's parts that can travel, each with where it comes from if it's new."""
+    body = """
+      const { compute, draw } = living.registry.decode_stepper;
+      return draw(compute(input), { live: true, part: "first" });"""
+    found = re.findall(r'data-part="([^"]+)"(?: data-from="([^"]+)")?', run(body, state))
+    assert len(found) == len(dict(found)) <= 80
+    return {key: origin or None for key, origin in found}
+
+
+def test_new_rows_slide_into_the_cache_and_without_one_come_anew() -> None:
+    """A row keeps its key from step to step; what's new comes out of a part that was there."""
+    state = {"step": 2, "cached": True, "head": 1}
+    before, after = (parts({**state, "step": step}) for step in (2, 3))
+    assert {"k-5", "v-5", "q-5"} <= {*before}
+    assert {"k-5", "v-5", "k-6", "now"} <= {*after}
+    assert "q-5" not in after, "a query isn't kept"
+    assert after["k-6"] == "t-6"
+    off = [parts({**state, "cached": False, "step": step}) for step in (2, 3)]
+    again = {key for key in off[1] if key.endswith("-3") and off[1][key]}
+    assert {"q-5-3", "k-0-3"} <= again
+    assert not again & {*off[0]}, "each step computes them again"
+    assert {off[1][key] for key in again} <= {*off[0]}
+    assert {after[f"k-{i}"] for i in range(6)} <= {*off[1]}, "switched on, they slide there"
+
+
+def test_the_text_is_the_control_of_the_step() -> None:
+    """Dragging and tapping find the token; the prompt goes through as one."""
+    body = """
+      const { compute, drag, choose, draw } = living.registry.decode_stepper;
+      const [state, width] = [{ step: 1, cached: true, head: 1 }, 654];
+      const move = drag(compute(state), "now", { width, state });
+      return [[2, 90, 200, 300, 999].map((x) => move({ to: [x, 9] }).step),
+        ["t-0", "t-3", "t-4", "t-7"].map((id) => choose(null, state, id).step),
+        choose(null, state, "k-0"), drag(compute(state), "t-3", { width, state }),
+        draw(compute(state), { live: true })];"""
+    moved, tapped, other, held, markup = run(body, None)
+    assert moved == [-3, -2, 1, 3, 4]  # less than the schema's lowest is the lowest
+    assert tapped == [0, 0, 1, 4]
+    assert other is held is None
+    assert 'data-grip="step" tabindex="0" role="slider"' in markup

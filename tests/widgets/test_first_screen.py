@@ -101,6 +101,6 @@ def test_the_second_part_opens_on_a_phone(open_page: Visit) -> None:
     expect(second.locator("svg")).to_be_visible()
     expect(second.locator("summary")).to_have_text("Weights and running totals")
     page.get_by_role("button", name="Step").click()
-    expect(second.get_by_text("Added up to step 3")).to_be_visible()
+    expect(second.get_by_text("Added up to step 1")).to_be_visible()
     page = screen(open_page, "decode_stepper", 1440, 800)
     expect(page.locator(".living-second svg")).to_be_visible()

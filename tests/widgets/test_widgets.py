@@ -131,12 +131,14 @@ def test_every_picture_is_told_in_words(name: str) -> None:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_definition_is_complete(name: str) -> None:
-    """Each key of the state has a control, a trait and bounds that hold its default."""
+    """Each key has a control or a part of the picture, a trait, bounds that hold its default."""
     body = """
-      const { title, name, controls, schema } = living.registry[input];
+      const { title, name, controls, schema, compute, draw } = living.registry[input.name];
       const keys = Object.keys(schema);
-      return { title, name, keys, controls: controls.map((control) => control.key) };"""
-    definition = run(body, name)
+      const markup = draw(compute(living.defaults(schema)), { width: 720, live: true });
+      const taken = [...markup.matchAll(/data-grip="([^"]+)"/g)].map((found) => found[1]);
+      return { title, name, keys, controls: [...controls.map(({ key }) => key), ...taken] };"""
+    definition = run(OPEN + body, given(name))
     assert definition["name"] == name
     assert definition["title"]
     assert sorted(set(definition["controls"])) == sorted(definition["keys"])
@@ -248,7 +250,7 @@ def test_state_to_address_and_back() -> None:
       });"""
     got = run(body, {"schema": load_schema("decode_stepper"), "states": STATES})
     assert [state for _, state in got] == STATES
-    assert got[0][0] == "#decode_stepper:step=0"
+    assert got[0][0] == "#decode_stepper:"
 
 
 def test_copied_code_makes_the_state() -> None:
@@ -566,7 +568,7 @@ def test_output_has_every_form() -> None:
     page = Page(shown["text/html"])
     assert json.loads(page.scripts[0]) == stepper.state
     assert "opens in another state" in shown["text/html"]
-    assert "opens in another state" not in html_of(DecodeStepper())
+    assert "opens in another state" not in html_of(DecodeStepper(step=2))
     for part in ("svg", "figure", "figcaption"):
         assert part in page.tags
 

@@ -17,7 +17,7 @@ function plot(result, key, x0, y0, width, height) {
   const path = line((_, i) => x(i), ({ total }) => y(total[key]));
   const now = x(result.step);
   const curves = WAYS.map(([way]) =>
-    `<path d="${path(result.history[way])}" class="step-curve step-curve-${way}"/><circle cx="${round(now)}" cy="${round(y(result.total[way][key]))}" r="4.5" class="step-dot-${way}"/>`);
+    `<path d="${path(result.history[way].slice(0, result.step + 1))}" class="step-curve step-curve-${way}"/><circle cx="${round(now)}" cy="${round(y(result.total[way][key]))}" r="4.5" class="step-dot-${way}"/>`);
   const labels = steps.map(({ step }) => text(x(step), y0 + height + 17, step ? String(step) : "prefill", step === result.step ? "step-tick-now" : "step-quiet", MIDDLE));
   return grid.join("") + stroke(now, y0 + 4, now, y0 + height, "step-now") + curves.join("") + labels.join("");
 }

@@ -2,50 +2,64 @@
 // the running totals. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { range } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { END, MIDDLE, box, field, hatching, inLines, inParts, round, signedBar, stroke, surface, targets, text } from "../core/svg.js";
+import { keyed } from "../core/motion.js";
+import { MIDDLE, box, field, hatching, inParts, round, signedBar, stroke, surface, targets, text } from "../core/svg.js";
+import { STRIP, strip } from "../core/strip.js";
 import { decimal, shortWeight } from "../core/text.js";
 import { charts } from "./charts.js";
+import schema from "./schema.json" with { type: "json" };
 import { KINDS } from "./words.js";
 
-const SHORT = { new: "new", again: "again", kept: "kept", later: "" };
-const LEGEND = [["new", "computed now"], ["kept", "kept: read from the cache"], ["again", "computed again"], ["later", "not there yet"]];
+export const PROMPT = 4; // tokens that go through in the prefill
 const WIDE = 600; // below this the weights go under the rows
 
-// Where everything goes. Narrow screens get another arrangement, never smaller text.
+// Where everything goes: what this step computes, what the cache holds, the weights and outputs.
+// Narrow screens get another arrangement, never smaller text.
 function layout(width, count) {
   const wide = width >= WIDE;
-  const [start, gap, row] = wide ? [100, 14, 30] : [92, 9, 28];
-  const rest = width - start - (wide ? 4 : 2) * gap;
-  const cell = Math.min(36, Math.floor(wide ? (rest * 0.5) / count : (width - start) / count));
-  const bar = Math.floor(wide ? (rest - count * cell) / 16 : rest / 12);
+  const [start, gap, aisle, row] = wide ? [50, 8, 26, 30] : [46, 5, 16, 28];
+  const rest = width - start - 3 * gap - aisle - (wide ? aisle + gap + 4 : 8);
+  const cell = Math.min(36, Math.floor(wide ? (rest * 0.46) / count : (width - start) / count));
+  const bar = Math.min(20, Math.floor(wide ? (rest - count * cell) / 24 : rest / 20));
   const panel = 4 * bar;
-  const x = { q: start, k: start + panel + gap, v: start + 2 * (panel + gap) };
+  const next = panel + gap;
+  const x = { q: start, k: start + next, v: start + 2 * next, kept: 2 * next + aisle }; // from new to kept
   const straight = cell >= 34; // room for the tokens' names above the columns
-  const top = wide ? (straight ? 50 : 66) : 28;
+  const top = STRIP + (straight || !wide ? 44 : 58);
   const bottom = top + count * row;
-  x.w = wide ? start + 3 * (panel + gap) : start;
+  const end = x.v + x.kept + panel; // of the cache
+  x.w = wide ? end + aisle : start;
   x.out = x.w + count * cell + gap;
   const weights = wide ? top : 66; // where the weights' first line begins: narrow, in the second part
-  return { wide, width, row, tall: row - 4, cell, bar, panel, straight, x, top, weights, below: bottom + 8 };
+  return { wide, width, row, tall: row - 4, cell, bar, panel, straight, x, end, top, bottom, weights };
 }
 
 const target = targets("step");
 
-// Four numbers as bars, up for plus and down for minus; the frame says how they came to be.
+// Four numbers as bars, up for plus and down for minus; the frame says how they came to be. New ones
+// come out of their token, and so do all of them where they are computed again in each step.
 function vector(result, name, i, y, at) {
   const { kind, token, [name]: values } = result.rows[i];
-  const x = at.x[name];
+  const kept = result.cached && (name === "k" || name === "v");
+  const x = at.x[name] + (kind === "kept" && kept ? at.x.kept : 0);
   const label = `${name} of ${token}, ${values ? KINDS[kind] : "not needed"}`;
   const hit = target(at, `${name}-${i}`, x, y, at.panel, at.tall, label);
-  if (!values) return box(x, y, at.panel, at.tall, kind === "later" ? "step-box-later" : "step-box-none") + hit;
+  if (!values) return (kind === "kept" ? box(x, y, at.panel, at.tall, "step-box-none") + hit : "");
   const middle = y + at.tall / 2;
   const bars = values.map((value, n) => {
     const height = Math.max(1.5, at.size[name](Math.abs(value)));
     return value === 0 ? "" : signedBar(value, x + n * at.bar + 1.5, middle, at.bar - 3, height, `step-bar-${kind}`);
   });
   const zero = stroke(x + 2, middle, x + at.panel - 2, middle, "step-zero");
-  return frame(x, y, at.panel, kind, at) + zero + bars.join("") + hit;
+  const key = `${name}-${i}`;
+  const again = `${key}-${result.step}`;
+  const from = kind === "kept" ? again : name === "out" ? undefined : `t-${i}`;
+  return keyed(at, kind === "again" ? again : key, frame(x, y, at.panel, kind, at) + zero + bars.join(""), { from }) + hit;
 }
+
+// Where the keys and values of a token are kept, empty until the step after its own.
+const slots = ({ rows, cached }, i, y, at) => (cached && rows[i].kind === "kept" ? "" : ["k", "v"].map((name) =>
+  box(at.x[name] + at.x.kept, y, at.panel, at.tall, "step-box-later")).join(""));
 
 function frame(x, y, w, kind, at) {
   const over = kind === "again" ? box(x, y, w, at.tall, "step-hatched", ` fill="url(#${at.uid}-hatch)"`) : "";
@@ -70,9 +84,8 @@ function weightRow(result, i, y, at) {
 }
 
 function headings(result, at) {
-  const name = (x, w, words, y = at.top - (at.wide ? 10 : 14)) => text(x + w / 2, y, words, "step-head", MIDDLE);
-  const count = result.rows.length;
-  const over = at.weights - (at.wide ? 10 : 8);
+  const name = (x, w, words, y = at.top - 9, style = "step-quiet") => text(x + w / 2, y, words, style, MIDDLE);
+  const over = at.weights - (at.wide ? 9 : 8);
   const columns = result.rows.map(({ token, kind }, j) => {
     const x = at.x.w + (j + 0.5) * at.cell;
     const quiet = kind === "later" ? "step-later" : "step-column";
@@ -80,11 +93,16 @@ function headings(result, at) {
       : text(x - 2, over, token, quiet, ` transform="rotate(-38 ${round(x - 2)} ${round(over)})"`);
   });
   const title = at.wide
-    ? name(at.x.w, count * at.cell, `weights of head ${result.head}`, at.straight ? 16 : 14)
+    ? name(at.x.w, result.rows.length * at.cell, `weights of head ${result.head}`, STRIP + 14, "step-head")
     : text(0, at.weights - 46, `Weights of head ${result.head}: rows attend to columns`, "step-head");
-  const names = at.wide ? { q: "query", k: "key", v: "value", out: "output" } : { q: "query", k: "key", v: "value" };
+  const names = Object.entries({ q: "query", k: "key", v: "value", ...(at.wide && { out: "output" }) });
+  const kept = at.x.k + at.x.kept;
   return {
-    vectors: Object.entries(names).map(([key, words]) => name(at.x[key], at.panel, words)).join(""),
+    vectors: name(at.x.q, at.x.v + at.panel - at.x.q, "computed now", STRIP + 14, "step-head")
+      + name(kept, at.end - kept, result.cached ? "in the cache" : "no cache", STRIP + 14, "step-head")
+      + box(kept - 6, STRIP, at.end - kept + 12, at.bottom - STRIP + 4, `step-cache${result.cached ? "" : "-off"}`)
+      + names.map(([key, words]) => name(at.x[key], at.panel, words)).join("")
+      + name(kept, at.panel, "key") + name(at.x.v + at.x.kept, at.panel, "value"),
     weights: title + columns.join(""),
   };
 }
@@ -97,18 +115,10 @@ function lineOf(result, i, at) {
   const name = (from) => text(0, from + at.tall / 2 + 4.5, token, style);
   const parts = ["q", "k", "v", ...(at.wide ? ["out"] : [])].map((part) => vector(result, part, i, y, at));
   return {
-    vectors: name(y) + text(at.x.q - 10, y + at.tall / 2 + 4.5, SHORT[kind], `step-word-${kind}`, END) + parts.join(""),
+    vectors: name(y) + slots(result, i, y, at) + parts.join(""),
     weights: at.wide ? "" : name(below),
     cells: weightRow(result, i, below, at),
   };
-}
-
-// Frames with their words, and how to read the bars.
-function legend(y, at) {
-  const key = inLines(LEGEND, y, { width: at.width, lead: 34, gap: 16, line: 24 }, (kind, words, x, line) =>
-    frame(x + 1, line, 24, kind, { ...at, tall: 14 }) + text(x + 33, line + 11.5, words, "step-quiet"));
-  const words = at.wide ? "the four values of a row, up if positive, down if negative" : "four values of a row, up if positive";
-  return { inside: key.inside + text(0, key.bottom + 30, `Bars: ${words}.`, "step-quiet"), bottom: key.bottom + 34 };
 }
 
 function sameOutput({ difference, rows, there }, y, at) {
@@ -117,26 +127,33 @@ function sameOutput({ difference, rows, there }, y, at) {
   return text(0, y, at.wide ? wide : `✓ Same output either way, difference ${size}`, "step-same");
 }
 
-export function draw(result, { width = 720, uid = "decode_stepper", live = false, part, label = "Rows computed and kept, and the running totals" } = {}) {
+// The text; in its frame is what goes through the layer in this step.
+function reading({ rows, step, there, counts }, at) {
+  const tokens = rows.map(({ token }) => token);
+  const words = step ? `step ${step} of ${schema.step.max}` : "prefill";
+  return strip("step", at, tokens, { first: counts.kept, newest: there - 1, key: "step", entry: schema.step, now: step, label: "Step", words });
+}
+
+export function draw(result, { width = 720, uid = "decode_stepper", live = false, touch = false, part, label = "Rows computed and kept, and the running totals" } = {}) {
   const place = layout(width, result.rows.length);
   const scale = (most) => scaleLinear([0, most], [0, place.tall / 2 - 2]);
   const size = Object.fromEntries(Object.entries(result.extent).map(([name, most]) => [name, scale(most)]));
   const newest = result.there - 1;
-  const at = { ...place, size, uid, live, entry: place.wide ? `w-${newest}-${newest}` : `q-${newest}` };
+  const at = { ...place, size, uid, live, touch, entry: part === "second" ? `w-${newest}-${newest}` : "now" };
   const parts = [headings(result, at), ...range(result.rows.length).map((i) => lineOf(result, i, at))];
   const [vectors, words, cells] = ["vectors", "weights", "cells"].map((name) => parts.map((one) => one[name] ?? "").join(""));
   const count = result.rows.length;
-  const weights = words + field(at, surface(at, at.x.w, at.weights, count * at.cell, count * at.row) + cells);
+  const panel = (name, inside) => `<g data-panel="${name}">${inside}</g>`;
+  const weights = panel("weights", words + field(at, surface(at, at.x.w, at.weights, count * at.cell, count * at.row) + cells));
   const first = () => {
-    const key = legend(at.below + 4, at);
-    const same = key.bottom + 22;
-    const inside = vectors + (at.wide ? weights : "") + key.inside + sameOutput(result, same, at);
-    return { inside, bottom: same + 8 };
+    const key = text(0, at.bottom + 24, result.counts.again ? "Hatched: computed again" : "Bars: the four values of a row, up if positive", "step-quiet");
+    const inside = panel("rows", reading(result, at) + vectors) + (at.wide ? weights : "") + key + sameOutput(result, at.bottom + 46, at);
+    return { inside, bottom: at.bottom + 54 };
   };
   const second = () => {
     const from = at.wide ? 14 : at.weights + parts.length * at.row + 8;
     const totals = charts(result, from, at);
-    return { inside: (at.wide ? "" : weights) + totals.inside, bottom: totals.bottom };
+    return { inside: (at.wide ? "" : weights) + panel("totals", totals.inside), bottom: totals.bottom };
   };
   return inParts("step", width, { live, label }, { part, first, second, defs: hatching(`${uid}-hatch`, "step-hatch") });
 }

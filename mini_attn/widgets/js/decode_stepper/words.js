@@ -6,14 +6,12 @@ export const KINDS = {
 };
 const NAMES = { q: "query", k: "key", v: "value", out: "output of the head" };
 
-export function describe({ step, cached, counts, total, there, rows, weight_bytes: weights }) {
+export function describe({ step, cached, counts, total, there, rows }) {
   const start = step ? `Step ${step} processes “${rows[there - 1].token}”.` : "Prefill: the whole prompt goes through at once.";
   const fresh = `It computes ${count(counts.new, "new row")}`;
   const old = cached ? counts.kept : counts.again;
   const rest = cached ? `and reads ${whole(old)} from the cache` : `and ${whole(old)} old ones again`;
-  const work = old ? `${fresh} ${rest}` : fresh;
-  const bytes = `The bytes differ less, ${whole(total.cached.bytes)} and ${whole(total.plain.bytes)}: either way, each pass reads all the weights, ${whole(weights)} bytes so far.`;
-  return `${start} ${work}. So far, that's ${whole(total.cached.passes)} token passes with a cache and ${whole(total.plain.passes)} without.${step ? ` ${bytes}` : ""}`;
+  return `${start} ${old ? `${fresh} ${rest}` : fresh}. So far, that's ${whole(total.cached.passes)} token passes with a cache and ${whole(total.plain.passes)} without.`;
 }
 
 export function table(result) {
@@ -57,9 +55,18 @@ function explainWeight(result, i, j) {
   return `“${token}” attends to “${other.token}”: q · k = ${terms(q, other.k)} = ${decimal(sum)}; times ${decimal(result.scale, 1)} = ${decimal(scores[j])}${rest}: weight ${decimal(weights[j], 3)}.`;
 }
 
+function explainToken({ rows }, i) {
+  const { token, kind } = rows[i];
+  return {
+    new: `“${token}” goes through the layer in this step.`, again: `“${token}” goes through the layer again.`,
+    kept: `“${token}” doesn't go through again: its key and value are in the cache.`, later: `“${token}” is not there yet.`,
+  }[kind];
+}
+
 // What stands behind a part of the picture, and the other parts that belong to it.
 export function explain(result, id) {
   const [name, i, j] = id.split("-");
+  if (id === "now" || name === "t") return { text: explainToken(result, Number(i ?? result.there - 1)), also: [] };
   if (name !== "w") return { text: explainRow(result, name, Number(i)), also: [] };
   return { text: explainWeight(result, Number(i), Number(j)), also: Number(j) <= Number(i) ? [`q-${i}`, `k-${j}`] : [] };
 }
