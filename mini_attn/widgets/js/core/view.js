@@ -77,7 +77,9 @@ class View {
     if (!width) return; // not shown: one letter a line would be the longest of all
     if (target === this.part("say")) target.style.minHeight = `${height}px`;
     else if (this.measure(width)) {
+      this.held = true; // another width moves nothing
       this.draw();
+      this.held = false;
       this.settle();
     }
   }
