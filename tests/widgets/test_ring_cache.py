@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -100,3 +101,43 @@ def test_the_default_shows_a_loss() -> None:
     assert result["lost"] > 0.4
     assert result["rows"][2]["kind"] == "gone"
     assert result["rows"][2]["full"] == pytest.approx(result["rows"][6]["full"])
+
+
+def parts(state: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """The parts that travel, with what is said of each."""
+    body = """
+      const { compute, draw } = living.registry.ring_cache;
+      return draw(compute(input), { live: true });"""
+    tags = re.findall(r'<g class="living-keyed" data-part="([^"]+)"([^>]*)>', run(body, state))
+    return {key: dict(re.findall(r'data-(\w+)="([^"]*)"', said)) for key, said in tags}
+
+
+def test_a_token_goes_from_the_text_into_its_slot_and_back() -> None:
+    """The new one comes out of the text, the evicted one goes there; the hand turns on and on."""
+    state = {"window": 4, "head": 1}
+    before, after = (parts({**state, "step": step}) for step in (7, 8))
+    assert {*after} - {*before} == {"held-7", "bar-7", "full-7"}
+    assert {*before} - {*after} == {"held-3"}
+    assert after["held-7"]["from"] in before
+    assert after["t-3"]["takes"] == "held-3"
+    turns = [float(one["hand"]["turn"].split()[0]) for one in (before, after)]
+    assert turns[1] - turns[0] == 90
+    assert {key for key in parts({**state, "step": 7, "window": 5}) if "held" in key} == {
+        f"held-{i}" for i in range(2, 7)
+    }, "with another window, the tokens change their places"
+
+
+def test_the_newest_token_is_dragged_along_the_text() -> None:
+    body = """
+      const { compute, drag, choose, draw } = living.registry.ring_cache;
+      const [state, width] = [{ step: 7, window: 4, head: 1 }, 654];
+      const at = (width) => drag(compute(state), "now", { width, state });
+      return [[-5, 2, 90, 653].map((x) => at(654)({ to: [x, 30] }).step),
+        at(300)({ to: [80, 100] }),
+        choose(null, state, "token-3").step, choose(null, state, "slot-3"),
+        drag(compute(state), "token-3", { width, state }), draw(compute(state), { live: true })];"""
+    moved, low, tapped, other, held, markup = run(body, None)
+    assert moved == [1, 1, 2, 8]
+    assert low == {"step": 6}, "the second line of a narrow text"
+    assert (tapped, other, held) == (4, None, None)
+    assert 'data-grip="step" tabindex="0" role="slider" aria-label="Newest token"' in markup

@@ -1,7 +1,9 @@
 // The ring's picture: the text, the slots in a circle, and the weights with and without the window.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, box, inParts, round, stroke, svg, targets, text } from "../core/svg.js";
+import { keyed } from "../core/motion.js";
+import { END, MIDDLE, box, grip, inParts, round, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
+import schema from "./schema.json" with { type: "json" };
 import { KINDS } from "./words.js";
 
 export const WIDE = 640; // below this the weights go under the ring
@@ -18,21 +20,46 @@ function layout(width) {
 
 const target = targets("ring", 4);
 
-// The text: what is visible to the newest token, and what is not.
+// How many tokens the text has up to a place.
+export function textUpTo([x, y], width) {
+  const { columns, cell } = layout(width);
+  const column = Math.max(0, Math.min(columns - 1, Math.floor(x / cell)));
+  return (columns < 8 && y > 82 ? columns : 0) + column + 1;
+}
+
+const panel = (name, inside) => `<g data-panel="${name}">${inside}</g>`;
+
+// The text: what is visible to the newest token, and what is not. The newest is dragged along it;
+// a token that leaves the ring comes back here.
 function line(result, at) {
+  const { newest, step } = result;
   const cells = result.rows.map(({ token, position, kind }, i) => {
     const x = (i % at.columns) * at.cell + 2;
     const y = 24 + Math.floor(i / at.columns) * 64;
     const w = at.cell - 4;
-    return box(x, y, w, 30, `ring-box-${kind}`) + text(x + w / 2, y + 20, token, `ring-word-${kind}`, MIDDLE)
-      + (kind === "gone" ? stroke(x + 5, y + 25, x + w - 5, y + 5, "ring-strike") : "")
-      + text(x + w / 2, y + 45, `${position}`, kind === "new" ? "ring-newest" : "ring-quiet", MIDDLE)
-      + target(at, `token-${i}`, x, y, w, 30, `${token}, token ${position}, ${KINDS[kind]}`);
+    const tall = at.touch ? 44 : 30;
+    const inside = box(x, y, w, 30, `ring-box-${kind}`) + text(x + w / 2, y + 20, token, `ring-word-${kind}`, MIDDLE)
+      + (kind === "gone" ? stroke(x + 5, y + 25, x + w - 5, y + 5, "ring-strike") : "");
+    const held = kind === "new" ? `<circle cx="${round(x + w / 2)}" cy="${y + 30}" r="7" class="ring-knob"/>`
+      + grip("ring", at, "now", x, y, w, 44, { key: "step", entry: schema.step, now: step, label: "Newest token", words: `${token}, token ${position}` })
+      : text(x + w / 2, y + 45, `${position}`, "ring-quiet", MIDDLE) + target(at, `token-${i}`, x, y, w, tall, `${token}, token ${position}, ${KINDS[kind]}`);
+    return keyed(at, `t-${i}`, inside, { takes: [`held-${i}`] }) + held;
   });
-  return text(0, 13, `The text: token ${result.newest} attends to ${result.cached} of ${result.step}`, "ring-head") + cells.join("");
+  return panel("text", text(0, 13, `The text: token ${newest} attends to ${result.cached} of ${step}`, "ring-head") + cells.join(""));
 }
 
-// The slots clockwise from the top; the arrow points at the one written last.
+// The hand of the ring turns to the slot that was written last, always on and on.
+function hand({ newest, window }, [cx, cy], [tx, ty], r, at) {
+  const [ux, uy] = [(tx - cx) / r, (ty - cy) / r];
+  const [from, to] = [34, r - (Math.abs(ux) > 0.5 ? SLOT[0] / 2 : SLOT[1] / 2) - 8];
+  if (to <= from) return "";
+  const tip = [cx + ux * to, cy + uy * to];
+  const side = (sign) => `${round(tip[0] - 9 * ux + sign * 5 * uy)},${round(tip[1] - 9 * uy - sign * 5 * ux)}`;
+  const arrow = stroke(cx + ux * from, cy + uy * from, tip[0], tip[1], "ring-arrow") + `<polygon points="${round(tip[0])},${round(tip[1])} ${side(1)} ${side(-1)}" class="ring-arrow-tip"/>`;
+  return keyed(at, "hand", arrow, { turn: [round((360 * newest) / window), round(cx), round(cy)] });
+}
+
+// The slots clockwise from the top, and the tokens in them, each out of the text.
 function circle(result, at) {
   const { slots, window, rows, newest } = result;
   const r = at.radius;
@@ -41,23 +68,21 @@ function circle(result, at) {
     const angle = (2 * Math.PI * s) / window - Math.PI / 2;
     return window === 1 ? [cx, cy - r] : [cx + r * Math.cos(angle), cy + r * Math.sin(angle)];
   };
-  const boxes = slots.map((position, s) => {
+  const [w, h] = SLOT;
+  const card = (s, kind, word, below) => {
     const [x, y] = middleOf(s);
-    const [w, h] = [SLOT[0], SLOT[1]];
-    const kind = position === null ? "later" : position === newest ? "new" : "held";
-    const word = position === null ? "empty" : rows[position].token;
-    const below = position === null ? `slot ${s}` : `${s}: token ${position}`;
-    return box(x - w / 2, y - h / 2, w, h, `ring-box-${kind} ring-slot`) + text(x, y - 2, word, `ring-word-${kind}`, MIDDLE)
-      + text(x, y + 14, below, "ring-quiet", MIDDLE) + target(at, `slot-${s}`, x - w / 2, y - h / 2, w, h, `slot ${s}: ${word}`);
+    return box(x - w / 2, y - h / 2, w, h, `ring-box-${kind}`) + text(x, y - 2, word, `ring-word-${kind}`, MIDDLE) + text(x, y + 14, below, "ring-quiet", MIDDLE);
+  };
+  const empty = slots.map((_, s) => card(s, "later", "empty", `slot ${s}`));
+  const full = slots.map((position, s) => (position === null ? "" : keyed(at, `held-${position}`,
+    card(s, position === newest ? "new" : "held", rows[position].token, `${s}: token ${position}`), { from: `t-${position}` })));
+  const hits = slots.map((position, s) => {
+    const [x, y] = middleOf(s);
+    return target(at, `slot-${s}`, x - w / 2, y - h / 2, w, h, `slot ${s}: ${position === null ? "empty" : rows[position].token}`);
   });
-  const [tx, ty] = middleOf(newest % window);
-  const [ux, uy] = [(tx - cx) / r, (ty - cy) / r];
-  const [from, to] = [34, r - (Math.abs(ux) > 0.5 ? SLOT[0] / 2 : SLOT[1] / 2) - 8];
-  const tip = [cx + ux * to, cy + uy * to];
-  const side = (sign) => `${round(tip[0] - 9 * ux + sign * 5 * uy)},${round(tip[1] - 9 * uy - sign * 5 * ux)}`;
-  const arrow = to > from ? stroke(cx + ux * from, cy + uy * from, tip[0], tip[1], "ring-arrow") + `<polygon points="${round(tip[0])},${round(tip[1])} ${side(1)} ${side(-1)}" class="ring-arrow-tip"/>` : "";
   const middle = text(cx, cy - 3, `${newest} mod ${window}`, "ring-head", MIDDLE) + text(cx, cy + 15, `= ${newest % window}`, "ring-head", MIDDLE);
-  return `${text(0, at.top + 6, `The ring: ${window} ${window === 1 ? "slot" : "slots"}`, "ring-head")}<circle cx="${round(cx)}" cy="${round(cy)}" r="${round(r)}" class="ring-circle"/>${arrow}${middle}${boxes.join("")}`;
+  return panel("ring", `${text(0, at.top + 6, `The ring: ${window} ${window === 1 ? "slot" : "slots"}`, "ring-head")}<circle cx="${round(cx)}" cy="${round(cy)}" r="${round(r)}" class="ring-circle"/>`
+    + empty.join("") + hand(result, [cx, cy], middleOf(newest % window), r, at) + middle + full.join("") + hits.join(""));
 }
 
 // A bar for each token: full for the window's weight, an outline for the weight without one.
@@ -71,16 +96,17 @@ function weights(result, at) {
     const hit = target(at, `bar-${i}`, x0 - 2, y - 1, wide, 24, `${token}: ${weight === null ? "still to come" : `weight ${decimal(weight)}`}`);
     if (kind === "later") return name + text(from, y + 15, "still to come", "ring-quiet") + hit;
     const numbers = `<text x="${round(x0 + wide)}" y="${y + 15}" class="ring-number"${END}>${decimal(weight)} <tspan class="ring-quiet">(${decimal(full)})</tspan></text>`;
-    return name + box(from, y + 2, Math.max(1, long * weight), 18, "ring-bar") + box(from, y + 2, Math.max(1, long * full), 18, "ring-bar-full") + numbers + hit;
+    return name + keyed(at, `bar-${i}`, box(from, y + 2, Math.max(1, long * weight), 18, "ring-bar"))
+      + keyed(at, `full-${i}`, box(from, y + 2, Math.max(1, long * full), 18, "ring-bar-full")) + numbers + hit;
   });
   const head = text(x0, y0 + 6, `Weights of head ${result.head} for “${result.rows[result.newest].token}”`, "ring-head");
   const key = box(x0, y0 + 18, 18, 12, "ring-bar") + text(x0 + 24, y0 + 29, "with the window", "ring-quiet")
     + box(x0 + 138, y0 + 18, 18, 12, "ring-bar-full") + text(x0 + 162, y0 + 29, "(without)", "ring-quiet");
-  return { inside: head + key + rows.join(""), bottom: y0 + 44 + 8 * 28 + 4 };
+  return { inside: panel("weights", head + key + rows.join("")), bottom: y0 + 44 + 8 * 28 + 4 };
 }
 
-export function draw(result, { width = 720, live = false, part, label = "The text, the ring of its last tokens, and what the newest token attends to" } = {}) {
-  const at = { ...layout(width), live, entry: `token-${result.newest}` };
+export function draw(result, { width = 720, live = false, touch = false, part, label = "The text, the ring of its last tokens, and what the newest token attends to" } = {}) {
+  const at = { ...layout(width), live, touch, entry: part === "second" ? `bar-${result.newest}` : "now" };
   const inside = line(result, at) + circle(result, at);
   const bottom = at.top + 2 * at.radius + SLOT[1] + 30;
   if (!at.wide) return inParts("ring", width, { live, label }, { part, first: () => ({ inside, bottom }), second: () => weights(result, at) });

@@ -1,13 +1,13 @@
 // The ring in words: the sentence, the table, and the arithmetic behind tokens, slots and bars.
-import { count, decimal, terms, whole } from "../core/text.js";
+import { decimal, terms, whole } from "../core/text.js";
 
 export const KINDS = { new: "new", held: "held", gone: "overwritten", later: "still to come" };
 
-export function describe({ rows, newest, window, cached, overwritten, lost, head, step }) {
+export function describe({ rows, newest, window, overwritten, lost, head }) {
   const slot = `“${rows[newest].token}” is token ${newest} and goes into slot ${newest} mod ${window} = ${newest % window}`;
   const over = overwritten === null ? "" : `, over “${rows[overwritten].token}” (token ${overwritten})`;
   const loss = lost ? ` Without the window, head ${head} would give ${whole(Math.round(100 * lost))}% of its attention to what's gone.` : "";
-  return `${slot}${over}. ${count(step, "token")} so far, ${whole(cached)} held.${loss}`;
+  return `${slot}${over}.${loss}`;
 }
 
 export function table({ rows, window, head, kept_ring: ring, kept_all: all }) {
@@ -51,7 +51,7 @@ function explainBar({ rows, newest, first, q, keys, scale, head }, i) {
 // What stands behind a part of the picture, and the other parts that belong to it.
 export function explain(result, id) {
   const [name, n] = id.split("-");
-  const i = Number(n);
+  const i = Number(n ?? result.newest);
   if (name === "slot") {
     const position = result.slots[i];
     return { text: explainSlot(result, i), also: position === null ? [] : [`token-${position}`, `bar-${position}`] };
