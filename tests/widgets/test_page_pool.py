@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from itertools import product
 from typing import Any
 
@@ -180,3 +182,45 @@ def test_the_default_does_not_answer_the_guess() -> None:
     assert state["scheme"] == "contiguous"
     shot = shot_of(state)
     assert (len(shot.running), len(shot.waiting), shot.used) == (2, 5, 28)
+
+
+def parts(**state: Any) -> dict[str, dict[str, str]]:
+    """The parts that travel in this state, with what is said of each."""
+    body = """
+      const { compute, draw } = living.registry.page_pool;
+      return draw(compute(input), { live: true });"""
+    start = {key: entry["default"] for key, entry in SCHEMA.items()}
+    tags = re.findall(
+        r'<g class="living-keyed" data-part="([^"]+)"([^>]*)>', run(body, {**start, **state})
+    )
+    found = {key: dict(re.findall(r'data-(\w+)="([^"]*)"', said)) for key, said in tags}
+    assert len(found) == len(tags) <= 240
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_entries_fly_out_of_their_blocks_and_back(size: int) -> None:
+    """In every step: what is new comes out of a block, what is gone is taken by one."""
+    shots = [parts(scheme="shared", block_size=size, step=step) for step in range(1, 15)]
+    moved = 0
+    for before, after in itertools.pairwise(shots):
+        taken = {key for one in after.values() for key in one.get("takes", "").split()}
+        new, gone = {*after} - {*before}, {*before} - {*after}
+        assert {after[key]["from"] for key in new} <= {*before}
+        assert gone <= taken
+        moved += len(new) and len(gone)
+    assert moved
+    shared = [key for key in shots[5] if key.startswith(f"b-{size}-0-") and "entry" not in key]
+    assert len(shared) >= 3, "a shared block is in the table of each request"
+
+
+def test_the_step_is_dragged_along_the_chart() -> None:
+    body = """
+      const { compute, drag } = living.registry.page_pool;
+      const state = { scheme: "pages", step: 7, block_size: 4, request: "B" };
+      const wide = (width) => drag(compute(state), "now", { width, state });
+      return [drag(compute(state), "block-3", { width: 654, state }),
+        ...[654, 346].map((width) => wide(width)({ dx: width === 654 ? 29.15 : -42.9 }).step)];"""
+    none, wide, narrow = run(body, None)
+    assert none is None
+    assert (round(wide), round(narrow)) == (9, 5)

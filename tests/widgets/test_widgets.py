@@ -133,10 +133,14 @@ def test_every_picture_is_told_in_words(name: str) -> None:
 def test_every_definition_is_complete(name: str) -> None:
     """Each key has a control or a part of the picture, a trait, bounds that hold its default."""
     body = """
-      const { title, name, controls, schema, compute, draw } = living.registry[input.name];
-      const keys = Object.keys(schema);
-      const markup = draw(compute(living.defaults(schema)), { width: 720, live: true });
-      const taken = [...markup.matchAll(/data-grip="([^"]+)"/g)].map((found) => found[1]);
+      const { title, name, controls, schema, compute, draw, choose } = living.registry[input.name];
+      const [keys, state] = [Object.keys(schema), living.defaults(schema)];
+      const result = compute(state);
+      const markup = draw(result, { width: 720, live: true });
+      const all = (pattern) => [...markup.matchAll(pattern)].map((found) => found[1]);
+      const next = choose ? all(/data-id="([^"]+)"/g).map((id) => choose(result, state, id)) : [];
+      const pressed = keys.filter((key) => next.some((one) => one && one[key] !== state[key]));
+      const taken = [...all(/data-grip="([^"]+)"/g), ...pressed];
       return { title, name, keys, controls: [...controls.map(({ key }) => key), ...taken] };"""
     definition = run(OPEN + body, given(name))
     assert definition["name"] == name

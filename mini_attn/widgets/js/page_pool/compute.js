@@ -24,7 +24,7 @@ export function compute({ scheme, step, block_size: page, request }) {
   const history = all[scheme + size] ??= serve(scheme === "shared", size).map((shot) => laid(shot, size));
   const shot = history[step - 1];
   return {
-    ...shot, scheme, step, size, request, slots,
+    ...shot, scheme, step, size, request, slots, longest,
     chosen: shot.rows.find(({ name }) => name === request), shares: history.map(({ used }) => used / slots),
   };
 }

@@ -1,7 +1,7 @@
 // A pool of memory under three schemes: reservations, pages, and pages that are shared.
 import { read } from "../core/schema.js";
 import { compute } from "./compute.js";
-import { WIDE, draw } from "./picture.js";
+import { WIDE, draw, stepAcross } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -12,11 +12,11 @@ export default {
   controls: [
     { key: "scheme", kind: "choice", label: "Scheme", options: [["contiguous", "reserve"], ["pages", "pages"], ["shared", "shared pages"]] },
     { key: "block_size", kind: "choice", label: "Slots per block", options: schema.block_size.values, disabled: ({ scheme }) => scheme === "contiguous" },
-    { key: "request", kind: "select", label: "Request", options: schema.request.values },
-    { key: "step", kind: "range", label: "Step", show: (step) => `${step} of ${schema.step.max}` },
   ],
+  main: ["scheme"],
   second: { title: "Slots that hold a token, by step", upTo: WIDE },
   play: { key: "step", milliseconds: 1200 },
+  drag: (result, id, { width }) => (id === "now" ? ({ dx }) => ({ step: stepAcross(result, width, dx) }) : null),
   // A request that is pressed is chosen, and a step.
   choose(_, state, id) {
     const [key, value] = id.split("-");

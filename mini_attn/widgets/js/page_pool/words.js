@@ -21,15 +21,15 @@ export const table = (result) => ({
 });
 
 // The details of a part of the picture, and the other parts that belong to it.
-export function explain({ rows, blocks, chosen, size, free, shares }, id) {
-  const [kind, key] = id.split("-");
+export function explain({ rows, blocks, chosen, size, free, shares, step }, id) {
+  const [kind, key = step] = id.split("-");
   if (kind === "request") {
     const row = rows.find(({ name }) => name === key);
     const { state, table: held, tokens, limit, done } = row;
     const more = done ? ` in ${count(held.length, "block")}, ends at ${limit}` : state === "waits" ? ` for ${count(Math.ceil(tokens.length / size), "block")}, ${free} free` : "";
     return { text: `${key}: ${stateOf(row)}${more}.`, also: held.map((b) => `block-${b}`) };
   }
-  if (kind === "step") return { text: `Step ${key}: ${percent(shares[key - 1])} of the slots.`, also: [] };
+  if (kind === "step" || kind === "now") return { text: `Step ${key}: ${percent(shares[key - 1])} of the slots.`, also: [] };
   if (kind === "block") {
     const { holders, filled, index } = blocks[key];
     const held = `tokens of ${holders.join(", ")} from position ${index * size}; reference count ${holders.length}; ${filled} of ${size} slots filled`;
