@@ -163,3 +163,30 @@ def test_words_say_rotated() -> None:
     for text in run(body, STATES):
         assert "rotated" in text
         assert not re.search(r"\bturn(ed|s)?\b|\bplaces?\b", text)
+
+
+def test_the_newest_row_goes_first_and_new_ones_come_out_of_the_text() -> None:
+    """An example, then the others, then what meets them."""
+    body = """
+      const { compute, draw } = living.registry.latent_explorer;
+      return draw(compute({ head: 1, token: 3, form: "expanded" }), { live: true });"""
+    tags = re.findall(r'data-part="([^"]+)"([^>]*)>', run(body))
+    late = {key: int("".join(re.findall(r'data-late="(\d)"', said)) or 0) for key, said in tags}
+    assert {late[key] for key in ("c-2", "r-2", "k-2", "v-2")} == {0}
+    assert {late[key] for key in ("k-0", "v-1", "c-0")} == {2}
+    assert {late[key] for key in ("qn", "out")} == {4}
+    assert {'data-from="t-2"' in said for key, said in tags if key in ("c-2", "r-2")} == {True}
+    assert {"t-2", "now"} <= {*late}
+
+
+def test_the_newest_token_is_dragged_along_the_text() -> None:
+    body = """
+      const { compute, drag, choose, draw } = living.registry.latent_explorer;
+      const [state, width] = [{ head: 1, token: 3, form: "expanded" }, 654];
+      const move = drag(compute(state), "now", { width, state });
+      return [[-9, 60, 999].map((x) => move({ to: [x, 9] }).token),
+        choose(null, state, "t-4").token, choose(null, state, "c-1"), drag(compute(state), "c-1", { width, state }),
+        draw(compute(state), { live: true })];"""
+    moved, tapped, other, held, markup = run(body)
+    assert (moved, tapped, other, held) == ([1, 2, 6], 5, None, None)
+    assert 'data-grip="token" tabindex="0" role="slider" aria-label="Newest token"' in markup

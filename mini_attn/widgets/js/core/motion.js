@@ -5,17 +5,19 @@ import { escape } from "./text.js";
 
 export const MOTION = 350; // milliseconds
 const MOST = 240; // parts on their way at once: beyond, nothing moves
-const WAY = { duration: MOTION, easing: "cubic-bezier(0.3, 0, 0.2, 1)" };
+const WAY = { duration: MOTION, easing: "cubic-bezier(0.3, 0, 0.2, 1)", fill: "backwards" };
+const way = ({ dataset }) => ({ ...WAY, delay: ((dataset.late ?? 0) * MOTION) / 2 });
 
 // Whether a reader wants nothing to move.
 export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // A part with a key. If it begins with a rect, that is its frame, whose size changes on the way.
 // `from`: the key of its origin. `takes`: the keys that go into it. `turn`: [degrees, x, y], an angle
-// around a point instead of a place. Keyed parts hold no keyed parts.
-export function keyed({ live }, key, inside, { from, takes, turn } = {}) {
+// around a point instead of a place. `late`: how many half motions it waits, so that others show the
+// way. Keyed parts hold no keyed parts.
+export function keyed({ live }, key, inside, { from, takes, turn, late } = {}) {
   if (!live) return inside;
-  const more = Object.entries({ from, takes: takes?.join(" "), turn: turn?.join(" ") });
+  const more = Object.entries({ from, takes: takes?.join(" "), turn: turn?.join(" "), late });
   const said = more.map(([name, value]) => (value === undefined ? "" : ` data-${name}="${escape(value)}"`));
   return `<g class="living-keyed" data-part="${escape(key)}"${said.join("")}>${inside}</g>`;
 }
@@ -57,15 +59,15 @@ function turned(part, was) {
   const by = around(Number(was.dataset.turn.split(" ")[0]) - angle);
   if (Math.abs(by) < 0.1) return;
   Object.assign(part.style, { transformBox: "view-box", transformOrigin: `${x}px ${y}px` });
-  part.animate([{ transform: `rotate(${by}deg)` }, { transform: "none" }], WAY);
+  part.animate([{ transform: `rotate(${by}deg)` }, { transform: "none" }], way(part));
 }
 
 // The old part stands in the new picture until it has gone into the part that takes it.
 function fold(part, [was, ...old], now) {
   part.parentNode.append(was);
   was.removeAttribute("data-part"); // the next drawing does not find it
-  const way = [{ transform: "none", opacity: 1 }, { transform: onto(old, now, frameOf(was, was) !== was), opacity: 0 }];
-  was.animate(way, WAY).onfinish = () => was.remove();
+  const steps = [{ transform: "none", opacity: 1 }, { transform: onto(old, now, frameOf(was, was) !== was), opacity: 0 }];
+  was.animate(steps, way(was)).onfinish = () => was.remove();
 }
 
 // From the places of the last drawing to those of this one.
@@ -75,8 +77,8 @@ export function travel(root, before) {
   for (const [key, [part, ...now]] of after) {
     const [was, ...old] = before.get(key) ?? before.get(part.dataset.from) ?? [];
     if (was && part.dataset.turn && was.dataset.turn) turned(part, was);
-    else if (was && !near(old, now)) part.animate([{ transform: onto(now, old, frameOf(part, part) !== part) }, { transform: "none" }], WAY);
-    else if (!was) part.animate([{ opacity: 0 }, { opacity: 1 }], WAY);
+    else if (was && !near(old, now)) part.animate([{ transform: onto(now, old, frameOf(part, part) !== part) }, { transform: "none" }], way(part));
+    else if (!was) part.animate([{ opacity: 0 }, { opacity: 1 }], way(part));
     for (const taken of part.dataset.takes?.split(" ") ?? []) {
       if (!after.has(taken) && before.has(taken)) fold(part, before.get(taken), now);
     }

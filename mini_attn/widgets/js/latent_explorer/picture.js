@@ -1,8 +1,10 @@
 // The latent explorer's picture: what is cached, what one head makes of it, who meets whom, and
 // what both forms cost. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { keyed } from "../core/motion.js";
-import { MIDDLE, box, inLines, inParts, round, signedBar, stroke, targets, text } from "../core/svg.js";
+import { MIDDLE, box, inParts, round, signedBar, stroke, targets, text } from "../core/svg.js";
+import { STRIP, strip } from "../core/strip.js";
 import { decimal, whole } from "../core/text.js";
+import schema from "./schema.json" with { type: "json" };
 
 const WIDE = 620; // below this the two parts of a score stand in the words only
 const ROW = 32;
@@ -27,13 +29,14 @@ function layout(width, count) {
 
 const target = targets("latent");
 
-// Keys and values come out of their latent and go back into it; so the query and the weighted sum
-// go to the side where they are needed.
-function ways(id) {
+// Keys and values come out of their latent and go back into it: those of the newest token first, as
+// an example, then the others, then the query and the weighted sum, to the side where they are needed.
+function ways(at, id) {
   const [kind, j] = id.split("-");
-  const from = { k: `c-${j}`, v: `c-${j}`, qa: "qn", mix: "out" }[kind];
+  const from = { k: `c-${j}`, v: `c-${j}`, c: `t-${j}`, r: `t-${j}`, qa: "qn", mix: "out" }[kind];
   const takes = { c: [`k-${j}`, `v-${j}`], qn: ["qa"], out: ["mix"] }[kind];
-  return { from, takes };
+  const late = j === undefined ? 4 : Number(j) === at.newest ? 0 : 2;
+  return { from, takes, late: late || undefined };
 }
 
 // Numbers as bars, up for plus and down for minus, in a frame that says how they came to be.
@@ -46,7 +49,7 @@ function vector(at, column, y, values, most, kind, id, label) {
     const height = Math.max(1.5, (Math.abs(value) / most) * (TALL / 2 - 2));
     return Math.abs(value) < 1e-9 ? "" : signedBar(value, x + n * at.bar + 1.5, middle, at.bar - 3, height, `latent-bar-${kind}`);
   });
-  return keyed(at, id, box(x, y, w, TALL, `latent-box-${kind}`) + stroke(x + 2, middle, x + w - 2, middle, "latent-zero") + bars.join(""), ways(id)) + hit;
+  return keyed(at, id, box(x, y, w, TALL, `latent-box-${kind}`) + stroke(x + 2, middle, x + w - 2, middle, "latent-zero") + bars.join(""), ways(at, id)) + hit;
 }
 
 function arrow(x1, x2, y) {
@@ -119,14 +122,6 @@ function tokenRow(result, j, at) {
     + (here ? weightOf(result, j, y, at) : box(at.x.w, y, at.weight, TALL, "latent-box-later")) + hit;
 }
 
-// Samples of the frames with their words.
-function legend(y, at) {
-  const entries = [["kept", "read from the cache"], ["new", "computed now, then cached"], ["made", "made now, not cached"], ["none", "not made"]];
-  const key = inLines(entries, y, { width: at.width, lead: 32, gap: 14, line: 22, letter: 6.3 }, (kind, words, x, line) =>
-    box(x + 1, line, 22, 14, `latent-box-${kind}`) + text(x + 30, line + 11.5, words, "latent-quiet"));
-  return { inside: key.inside, bottom: key.bottom + 22 };
-}
-
 // Two bars, one for each form; the one that is shown has its name in bold.
 function compare(result, key, title, x, y, width, live) {
   const most = Math.max(result.work.expanded[key], result.work.absorbed[key]);
@@ -156,13 +151,18 @@ function sentences({ there, rank, rope, cache_numbers: kept, difference }, y, at
     : text(0, y, cache.replace(", for all four heads", ""), "latent-strong") + text(0, y + 22, "✓ Same weights and output in both forms", "latent-same");
 }
 
-export function draw(result, { width = 720, live = false, part, label = "What latent attention keeps, makes and mixes" } = {}) {
+export function draw(result, { width = 720, live = false, touch = false, part, label = "What latent attention keeps, makes and mixes" } = {}) {
   const count = result.tokens.length;
-  const at = { ...layout(width, count), live, entry: "w-0" };
-  const key = legend(at.sum + ROW + 12, at);
-  const said = key.bottom + 14;
+  const newest = result.there - 1;
+  const at = { ...layout(width, count), live, touch, newest, entry: "now" };
+  const said = at.sum + ROW + 22;
+  const text = strip("latent", at, result.tokens, { first: newest, newest, key: "token", entry: schema.token, now: result.there, label: "Newest token", words: result.tokens[newest] });
   const rows = result.tokens.map((_, j) => tokenRow(result, j, at)).join("");
-  const inside = headings(result, at) + queryRow(result, at) + rows + sumRow(result, at) + key.inside + sentences(result, said, at);
-  const first = () => ({ inside, bottom: said + 30 });
-  return inParts("latent", width, { live, label }, { part, first, second: () => counts(result, 14, at) });
+  const inside = headings(result, at) + queryRow(result, at) + rows + sumRow(result, at) + sentences(result, said, at);
+  const first = () => ({ inside: `${text}<g data-panel="heads" transform="translate(0 ${STRIP})">${inside}</g>`, bottom: STRIP + said + 30 });
+  const second = () => {
+    const { inside: costs, bottom } = counts(result, 14, at);
+    return { inside: `<g data-panel="costs">${costs}</g>`, bottom };
+  };
+  return inParts("latent", width, { live, label }, { part, first, second });
 }

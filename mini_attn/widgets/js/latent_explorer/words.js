@@ -63,6 +63,8 @@ function explainWeight(result, j) {
 }
 
 const SINGLE = {
+  t: ({ tokens, there }, i) => (i < there - 1 ? `“${tokens[i]}” came before: its latent is in the cache.` : `“${tokens[i]}” isn't there yet.`),
+  now: (r) => `“${newest(r)}” is the newest token: its query meets all latents up to its own.`,
   qr: (r) => `The query's RoPE part, rotated by ${r.there - 1} ${r.there === 2 ? "radian" : "radians"}: ${list(r.q_rope)}. It meets the rotated keys, in both forms.`,
   qn: (r) => `The query's NoPE part, for head ${r.head}: ${list(r.q)}.${r.form === "expanded" ? " It meets the keys." : ""}`,
   qa: (r) => (r.form === "absorbed" ? `The query taken to the latent: ${list(r.q)} times W_UK transposed = ${list(r.q_latent)}. It meets the latents themselves.`
@@ -76,7 +78,7 @@ const SINGLE = {
 // What is behind a part of the picture, and the other parts that belong to it.
 export function explain(result, id) {
   const [name, index] = id.split("-");
-  if (SINGLE[name]) return { text: SINGLE[name](result), also: [] };
+  if (SINGLE[name]) return { text: SINGLE[name](result, Number(index)), also: [] };
   const j = Number(index);
   if (name === "c" || name === "r") return { text: explainKept(result, name, j), also: [] };
   const expanded = result.form === "expanded";
