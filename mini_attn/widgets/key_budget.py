@@ -26,14 +26,18 @@ class KeyBudget(LivingWidget):
 
     Parameters
     ----------
-    policy : {"recent", "first", "heavy", "observed", "all"}
-        How keys are evicted: a recency window, with the first four, H2O, SnapKV, or not at all.
+    policy : {"recent", "first", "heavy", "observed", "yours", "all"}
+        How keys are evicted: a recency window, with the first four, H2O, SnapKV, by your choice,
+        or not at all.
     budget : int
         Keys per head that stay after each word, 8 to 48.
     head : {1, 2}
         The head whose weights are shown: 1 retrieves names, 2 attends to the previous token.
     step : int
         Words that have been read, 1 to 56.
+    kept : str
+        Your choice: positions with dots between, as ``"10.29"``, at most 160 characters. Of too
+        many, the last count.
 
     Raises
     ------
@@ -48,7 +52,7 @@ class KeyBudget(LivingWidget):
     Examples
     --------
     >>> KeyBudget(policy="heavy", step=56)
-    KeyBudget(policy='heavy', budget=16, head=1, step=56)
+    KeyBudget(policy='heavy', budget=16, head=1, step=56, kept='')
     """
 
     _widget = "key_budget"

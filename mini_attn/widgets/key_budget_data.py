@@ -134,7 +134,7 @@ def key_budget() -> dict[str, Any]:
     said = {
         name: {str(budget): _said(model, ids, name, budget) for budget in budgets}
         for name in entry["policy"]["values"]
-        if name != "all"
+        if name not in ("yours", "all")
     }
     return {
         "words": f"{START} {STORY} {ANSWER}".split(),

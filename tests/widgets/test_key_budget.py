@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import product
 from typing import Any
 
@@ -173,3 +174,61 @@ def test_measured_numbers_are_the_stored_ones() -> None:
         wanted = points.get((reading, state["policy"], budget)) if stop else None
         assert shown["all"] == points[reading, "all", None]
         assert shown["now"] == wanted  # or it was not measured
+
+
+@pytest.mark.parametrize("step", [30, LENGTH])
+def test_a_readers_keys_are_weighed_and_compared_as_the_rules_are(step: int) -> None:
+    """What is typed may be wrong: of too many the last count, and no key of a later word."""
+    kept = ".".join(map(str, [*range(20), 10, 55, 99, "x", ""]))
+    state = {"policy": "yours", "budget": 16, "head": 1, "step": step, "kept": kept}
+    rules = [{**state, "policy": policy} for policy in POLICIES]
+    shown, *others = run("return input.map(living.registry.key_budget.compute);", [state, *rules])
+    read = [*range(4, 20), step - 1]
+    assert shown["places"] == read
+    full = weights_of(DATA["heads"][0][2])[step - 1]
+    given = [shown["rows"][place]["weight"] for place in read]
+    np.testing.assert_allclose(given, full[read] / full[read].sum(), atol=1e-12)
+    for (_, _, codes), head in zip(DATA["heads"], shown["heads"], strict=True):
+        full = weights_of(codes)[step - 1]
+        assert head["lost"] == pytest.approx(1 - full[read].sum() / full.sum(), abs=1e-12)
+    seen = [policy for policy in POLICIES if policy != "observed" or step > PROMPT]
+    lost = {one["policy"]: [head["lost"] for head in one["heads"]] for one in others}
+    assert shown["others"] == [[policy, lost[policy]] for policy in seen]
+    assert (shown["now"], shown["said"]) == (None, None), "nobody measured this choice"
+
+
+def test_a_word_that_is_tapped_stays_or_goes() -> None:
+    """A choice begins with what the rule has kept; the first chosen makes room."""
+    body = """
+      const { compute, choose } = living.registry.key_budget;
+      let state = { policy: "recent", budget: 16, head: 1, step: 30, kept: "" };
+      return input.map((id) => {
+        const next = choose(compute(state), state, id);
+        state = next ?? state;
+        return next && [next.policy, next.kept.split(".").map(Number)];
+      });"""
+    recent = list(range(13, 29))
+    found = run(body, ["word-29", "word-40", "head-1", "word-10", "word-20", "word-2", "word-3"])
+    assert found[:3] == [None] * 3, "not its own, not a later one"
+    with_name = [*recent[1:], 10]
+    without = [n for n in with_name if n != 20]
+    assert found[3:] == [
+        ["yours", with_name], ["yours", without], ["yours", [*without, 2]],
+        ["yours", [*without[1:], 2, 3]],
+    ]  # fmt: skip
+
+
+def test_keys_fly_out_of_their_words_into_the_room_and_back() -> None:
+    body = """
+      const { compute, draw } = living.registry.key_budget;
+      return input.map((step) => draw(compute({
+        policy: "recent", budget: 16, head: 1, step, kept: "" }), { live: true }));"""
+    pattern = r'data-part="([^"]+)"(?: data-from="([^"]+)")?(?: data-takes="([^"]+)")?'
+    before, after = (
+        {key: ways for key, *ways in re.findall(pattern, markup)} for markup in run(body, [30, 31])
+    )
+    assert {*after} - {*before} == {"key-30"}
+    assert {*before} - {*after} == {"key-13"}
+    assert after["key-30"][0] == "word-30"
+    assert after["word-13"][1] == "key-13"
+    assert len(after) <= 240

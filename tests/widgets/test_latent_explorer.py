@@ -185,7 +185,8 @@ def test_the_newest_token_is_dragged_along_the_text() -> None:
       const [state, width] = [{ head: 1, token: 3, form: "expanded" }, 654];
       const move = drag(compute(state), "now", { width, state });
       return [[-9, 60, 999].map((x) => move({ to: [x, 9] }).token),
-        choose(null, state, "t-4").token, choose(null, state, "c-1"), drag(compute(state), "c-1", { width, state }),
+        choose(null, state, "t-4").token, choose(null, state, "c-1"),
+        drag(compute(state), "c-1", { width, state }),
         draw(compute(state), { live: true })];"""
     moved, tapped, other, held, markup = run(body)
     assert (moved, tapped, other, held) == ([1, 2, 6], 5, None, None)

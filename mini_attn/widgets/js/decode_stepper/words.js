@@ -55,13 +55,8 @@ function explainWeight(result, i, j) {
   return `“${token}” attends to “${other.token}”: q · k = ${terms(q, other.k)} = ${decimal(sum)}; times ${decimal(result.scale, 1)} = ${decimal(scores[j])}${rest}: weight ${decimal(weights[j], 3)}.`;
 }
 
-function explainToken({ rows }, i) {
-  const { token, kind } = rows[i];
-  return {
-    new: `“${token}” goes through the layer in this step.`, again: `“${token}” goes through the layer again.`,
-    kept: `“${token}” doesn't go through again: its key and value are in the cache.`, later: `“${token}” is not there yet.`,
-  }[kind];
-}
+const THROUGH = { new: "goes through the layer in this step", again: "goes through the layer again", kept: "doesn't go through again", later: "is not there yet" };
+const explainToken = ({ rows }, i) => `“${rows[i].token}” ${THROUGH[rows[i].kind]}.`;
 
 // What stands behind a part of the picture, and the other parts that belong to it.
 export function explain(result, id) {

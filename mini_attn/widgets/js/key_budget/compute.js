@@ -1,5 +1,6 @@
 // Which keys a head still reads under a policy and a budget, as in caching/evicting.py.
 
+const RULES = ["recent", "first", "heavy", "observed"];
 const FIRST = 4;
 const OBSERVE = 16;
 const ZERO = 40; // the character of the largest weight
@@ -21,8 +22,14 @@ function stays(scores, places, { budget, recent = 0, first = 0 }) {
 
 const pooled = (looks) => looks.map((_, i) => Math.max(...looks.slice(Math.max(0, i - (KERNEL >> 1)), i + (KERNEL >> 1) + 1)));
 
+// The words that a reader wants to keep, in the order in which they were chosen: too many, and the
+// first have to go.
+export const chosen = ({ kept, budget }, newest) =>
+  [...new Set(kept.split(".").filter((one) => /^\d+$/.test(one)).map(Number))].filter((one) => one < newest).slice(-budget);
+
 // The keys that the newest of so many words reads; what earlier ones read decides which are left.
-export function reads(lines, { policy, budget, step }, { prompt, scale }) {
+export function reads(lines, { policy, budget, step, kept }, { prompt, scale }) {
+  if (policy === "yours") return [...chosen({ kept, budget }, step - 1).sort((a, b) => a - b), step - 1];
   let [places, totals] = [[], []];
   const observe = Math.min(OBSERVE, budget >> 1);
   for (let word = 0; word < step; word++) {
@@ -59,7 +66,7 @@ function headOf([, , lines], state, data) {
 // What was measured with this policy and budget, and with the whole cache read in the same way.
 function measuredOf({ measured }, { policy, budget }) {
   const reading = policy === "observed" ? "prompt" : "stream";
-  const find = (name, size) => measured[reading][name][size] ?? null;
+  const find = (name, size) => measured[reading][name]?.[size] ?? null;
   const all = find("all", 0);
   return { all, now: policy === "all" ? all : find(policy, budget), most: measured.most };
 }
@@ -73,9 +80,12 @@ export function compute(data, state) {
     word, position: i, full: full[i] ?? null, weight: held.get(i) ?? 0,
     kind: i > newest ? "later" : i === newest ? "new" : held.has(i) ? "held" : "gone",
   }));
+  // A reader's choice is compared with the rules: SnapKV has none before the prompt is read.
+  const rules = state.policy === "yours" ? RULES.filter((rule) => rule !== "observed" || state.step > data.prompt) : [];
+  const others = rules.map((policy) => [policy, data.heads.map((head) => headOf(head, { ...state, policy }, data).lost)]);
   const done = state.step === rows.length;
   return {
-    ...state, rows, newest, places, heads, prompt: data.prompt, answer: words.at(-1), observe: Math.min(OBSERVE, state.budget >> 1),
-    gone: state.step - places.length, done, said: done ? data.said[state.policy][state.policy === "all" ? 0 : state.budget] ?? null : null, ...measuredOf(data, state),
+    ...state, rows, newest, places, heads, others, prompt: data.prompt, answer: words.at(-1), observe: Math.min(OBSERVE, state.budget >> 1),
+    gone: state.step - places.length, done, said: done ? data.said[state.policy]?.[state.policy === "all" ? 0 : state.budget] ?? null : null, ...measuredOf(data, state),
   };
 }

@@ -1,6 +1,6 @@
 // Which keys may stay: a story read with room for some of its keys, under several policies.
 // Its data stand in the page, as a plot's do: they would be a burden to all other pages.
-import { compute } from "./compute.js";
+import { chosen, compute } from "./compute.js";
 import { WIDE, drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { HEADS, POLICIES, describe, explain, table } from "./words.js";
@@ -11,13 +11,20 @@ const definition = {
   schema,
   controls: [
     { key: "policy", kind: "select", label: "Method", options: Object.entries(POLICIES) },
-    { key: "budget", kind: "range", label: "Budget of keys", disabled: ({ policy }) => policy === "all" },
     { key: "head", kind: "choice", label: "Weights of", options: HEADS.map((name, i) => [i + 1, name]) },
     { key: "step", kind: "range", label: "Words read", show: (n) => `${n} of ${schema.step.max}` },
   ],
   main: ["policy", "step"],
   second: { title: "What gets lost", upTo: WIDE },
   play: { key: "step", milliseconds: 500 },
+  // A word that is tapped stays or goes; where there is no room for it, the first chosen goes.
+  choose({ places, newest }, state, id) {
+    const word = Number(id.split("word-")[1] ?? newest);
+    if (word >= newest) return null;
+    const now = state.policy === "yours" ? chosen(state, newest) : places.filter((place) => place < newest);
+    const kept = now.includes(word) ? now.filter((one) => one !== word) : [...now, word].slice(-state.budget);
+    return { ...state, policy: "yours", kept: kept.join(".") };
+  },
   draw, drag, describe, table, explain,
 };
 

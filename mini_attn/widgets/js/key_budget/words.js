@@ -7,7 +7,7 @@ export const MEASURES = [
   ["who has what", "right answers, asked within 64 words"],
 ];
 export const HEADS = ["retrieval head", "previous-token head"];
-export const POLICIES = { recent: "recency window", first: "first 4 + recent", heavy: "H2O, half recent", observed: "SnapKV", all: "all keys" };
+export const POLICIES = { recent: "recency window", first: "first 4 + recent", heavy: "H2O, half recent", observed: "SnapKV", yours: "your choice", all: "all keys" };
 const STATES = { gone: "evicted", later: "not read yet", new: "its own" };
 
 export const percent = (share) => `${Math.round(100 * share)}%`;
@@ -17,7 +17,8 @@ const spread = (i, point) => amount(i, point) + (point?.[i][1] ? ` ± ${number(i
 export const says = ({ kind, weight, full }) => (STATES[kind] ?? `kept, weight ${percent(weight)}`) + (kind === "gone" ? `, would get ${percent(full)}` : "");
 
 // Which keys are left.
-const rule = ({ policy, budget, observe }) => ({
+const rule = ({ policy, budget, observe, places }) => ({
+  yours: `the ${places.length - 1} of ${budget} that you chose and its own`,
   recent: `the newest ${budget} and its own`,
   first: `the first 4, the newest ${budget - 4} and its own`,
   heavy: `the newest ${budget >> 1}, the ${budget - (budget >> 1)} with the most weight so far and its own`,
