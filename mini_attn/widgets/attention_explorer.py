@@ -23,8 +23,8 @@ class AttentionExplorer(LivingWidget):
         is divided by its sum; their score is set to minus infinity.
     divisor : {"one", "head_dim", "d_model"}
         Divide q · k by 1, by the root of head_dim, or by the root of d_model.
-    temperature : float
-        Divides the scores once more, 0.25 to 4.
+    q0, q1, q2, q3 : float
+        What is added to each entry of the last token's query, −2 to 2.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ DIVISORS = {"one": 1, "head_dim": example.HEAD_DIM**0.5, "d_model": example.D_MO
 MASKS = ("none", "after", "renormalised", "before")
 STATES = [
     {"head": head, "tokens": tokens, "show": show, "mask": mask, "divisor": divisor,
-     "temperature": temperature}
-    for head, tokens, mask, divisor, (temperature, show) in itertools.product(
+     **{f"q{n}": value for n, value in enumerate(pulled)}}
+    for head, tokens, mask, divisor, (pulled, show) in itertools.product(
         ("content", "before"), (4, 8), MASKS, DIVISORS,
-        ((0.25, "dots"), (1, "weights"), (4, "scores")),
+        (((-2, 2, 0, 0.25), "dots"), ((0, 0, 0, 0), "weights"), ((0, 0, -0.5, 2), "scores")),
     )
 ]  # fmt: skip
 KEYS = ("q", "k", "v", "dots", "scores", "open", "weights", "out", "sums", "ahead")
@@ -36,7 +37,8 @@ def in_numpy(state: dict[str, Any]) -> dict[str, np.ndarray]:
     x = np.array(example.EMBEDDINGS)[: state["tokens"]]
     own = slice(4, 8) if state["head"] == "content" else slice(0, 4)
     q, k, v = ((x @ np.array(example.WEIGHTS[name]))[:, own] for name in "qkv")
-    scale = 1 / (DIVISORS[state["divisor"]] * state["temperature"])
+    q[-1] += [state.get(f"q{n}", 0) for n in range(4)]
+    scale = 1 / DIVISORS[state["divisor"]]
     seen = np.tril(np.ones((len(x), len(x)), bool))
     options = {"scale": scale, "return_weights": True, "return_lse": True}
     four = [array[None, None] for array in (q, k, v)]
@@ -85,11 +87,11 @@ return input.map(([state, ids]) => {
 def test_words_carry_the_numbers() -> None:
     ids = ["w-3-0", "w-0-3", "q-3", "k-0", "v-0", "out-3"]
     states = [{}, *({"mask": mask} for mask in MASKS[1:]), {"show": "dots"}]
-    states += [{"show": "scores", "mask": "before"}, {"temperature": 2}]
+    states += [{"show": "scores", "mask": "before"}, {"q1": 2}]
     said = run(SAY, [[state, ids] for state in states])
-    weights = in_numpy({"head": "content", "tokens": 4, "mask": "none", "divisor": "head_dim",
-                        "temperature": 1})["weights"]  # fmt: skip
-    (plain, parts, table), after, renormalised, before, dots, scores, warm = said
+    start = {"head": "content", "tokens": 4, "mask": "none", "divisor": "head_dim"}
+    weights = in_numpy(start)["weights"]
+    (plain, parts, table), after, renormalised, before, dots, scores, asked = said
     assert f"({weights[3, 3]:.2f}), then “Once” ({weights[3, 0]:.2f})" in plain
     assert f"“Once” takes {weights[0, 1:].sum():.2f}" in plain
     assert f"{weights[3, 0]:.3f}" in parts[0]["text"]
@@ -107,7 +109,7 @@ def test_words_carry_the_numbers() -> None:
     assert "−∞" in before[1][1]["text"]
     assert dots[0].startswith("Dot products")
     assert scores[2]["rows"][0][-1] == "−∞"
-    assert "temperature 2.00" in warm[1][0]["text"]
+    assert asked[0].startswith("With this query, “time” gives")
 
 
 def test_controls_without_effect_are_hidden() -> None:
@@ -118,4 +120,41 @@ def test_controls_without_effect_are_hidden() -> None:
         .filter((control) => !control.when || control.when({ ...state, show }))
         .map((control) => control.key));"""
     dots, weights = run(body)
-    assert set(weights) - set(dots) == {"divisor", "mask", "temperature"}
+    assert set(weights) - set(dots) == {"divisor", "mask"}
+
+
+PARTS = """
+const { compute, draw, schema } = living.registry.attention_explorer;
+return input.map((show) =>
+  draw(compute({ ...living.defaults(schema), show }), { live: true }));
+"""
+
+
+def test_values_flow_into_outputs() -> None:
+    """Every part of an output comes out of a value that is drawn in the step before."""
+    scores, weights = run(PARTS, ["scores", "weights"])
+    keys = {match[1] for match in re.finditer(r' data-(?:key|part)="([^"]+)"', scores)}
+    new = re.findall(r' data-(?:key|part)="(p-\d-(\d))" data-from="([^"]+)"', weights)
+    assert len(new) == 16
+    assert all(origin == f"v-{j}" and origin in keys for _, j, origin in new)
+    assert not keys & {key for key, *_ in new}, "before the weights nothing is summed"
+    assert weights.count("att-flow") == 4
+
+
+def test_a_query_is_pulled_by_hand() -> None:
+    """Up is more: a bar that is dragged by the height of 1 changes its entry by 1."""
+    body = """
+      const { compute, drag, draw, schema } = living.registry.attention_explorer;
+      const state = living.defaults(schema);
+      return input.map((width) => {
+        const move = drag(compute(state), "pull-1", { width, state });
+        return [move({ dx: 0, dy: -20 }).q1, move({ dx: 0, dy: 20 }).q1,
+          drag(compute(state), "q-0", { width, state }),
+          draw(compute(state), { width, live: true })];
+      });"""
+    for more, less, other, picture in run(body, [720, 360]):
+        assert 1 < more < 3
+        assert less == -more
+        assert other is None
+        grips = re.findall(r'aria-orientation="vertical" data-id="pull-(\d)"', picture)
+        assert grips == list("0123")

@@ -28,8 +28,7 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
     folder: Path = tmp_path_factory.mktemp("handling")
     for name in ("living.page.js", "living.trained.js", "living.css"):
         (folder / name).write_bytes((STATIC / name).read_bytes())
-    alone = {*TAKEN, *SHARING, "latent_explorer", "page_pool", "tile_stepper", "rope_scaling"}
-    bodies = {name: WIDGETS[name]()._html() for name in alone}
+    bodies = {name: widget()._html() for name, widget in WIDGETS.items()}
     bodies["both"] = bodies["roofline"] + bodies["variant_table"]
     bodies["asked"] = CacheCalculator(model="mistral-nemo")._html()
     for name, body in bodies.items():
@@ -69,6 +68,21 @@ def test_a_score_is_pulled(open_page: Visit) -> None:
     expect(slider).to_have_value("-5")  # never beyond its bounds
     page.mouse.move(5, 5)
     expect(slider).to_have_value("-5")  # let go is let go
+
+
+def test_a_query_is_pulled(open_page: Visit) -> None:
+    """Its bars go up and down under the hand and with the keys; the row's weights follow."""
+    page = open_page.look("attention_explorer.html")
+    bar = page.locator("[data-id='pull-1']")
+    pull(page, bar, 0, -20)
+    pulled = float(bar.get_attribute("aria-valuenow") or 0)
+    assert pulled > 1
+    expect(page.locator(".living-say")).to_contain_text("With this query, “time”")
+    bar.focus()
+    page.keyboard.press("ArrowDown")
+    expect(bar).to_have_attribute("aria-valuenow", str(pulled - 0.25))
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("[data-id='pull-2']")).to_be_focused()
 
 
 def test_a_tap_changes_nothing(open_page: Visit) -> None:

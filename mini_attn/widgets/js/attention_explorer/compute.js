@@ -1,4 +1,4 @@
-// Queries, keys, values, scores, weights and outputs of one head under a mask, a divisor and a temperature.
+// Queries, keys, values, scores, weights and outputs of one head under a mask and a divisor.
 import { dot, largest, rowTimes, softmax, sum } from "../attention/arithmetic.js";
 import { attend, example, tokens } from "../attention/example.js";
 
@@ -6,6 +6,8 @@ const HEADS = { before: 0, content: 1 };
 const rows = attend(example, example.embeddings).heads;
 
 export const divisors = { one: 1, head_dim: Math.sqrt(example.head_dim), d_model: Math.sqrt(example.d_model) };
+
+const least = (matrix) => Math.min(...matrix.flat());
 
 // One row of weights under each of the rules; `open` is the softmax over everything.
 function weigh(mask, scores, open, i) {
@@ -17,18 +19,20 @@ function weigh(mask, scores, open, i) {
 }
 
 export function compute(state) {
-  const { head, mask, divisor, temperature } = state;
+  const { head, mask, divisor } = state;
   const own = rows[HEADS[head]];
-  const [q, k, v] = ["q", "k", "v"].map((name) => own[name].slice(0, state.tokens));
+  const [all, k, v] = ["q", "k", "v"].map((name) => own[name].slice(0, state.tokens));
+  const asked = all.at(-1); // the last query, before it is pulled
+  const q = [...all.slice(0, -1), asked.map((value, n) => value + state[`q${n}`])];
   const dots = q.map((query) => k.map((key) => dot(query, key)));
-  const factor = 1 / (divisors[divisor] * temperature);
-  const scores = dots.map((row) => row.map((value) => factor * value));
+  const scores = dots.map((row) => row.map((value) => value / divisors[divisor]));
   const open = scores.map(softmax);
   const weights = scores.map((row, i) => weigh(mask, row, open[i], i));
   return {
     ...state, names: tokens.slice(0, state.tokens),
-    q, k, v, dots, scores, open, weights, out: weights.map((row) => rowTimes(row, v)), divide: divisors[divisor], factor,
+    q, k, v, asked, dots, scores, open, weights, out: weights.map((row) => rowTimes(row, v)), divide: divisors[divisor],
     sums: weights.map(sum), ahead: open.map((row, i) => sum(row.slice(i + 1))),
-    extent: { q: largest(own.q), k: largest(own.k), v: largest(own.v), out: largest(own.v) }, most: largest(dots),
+    extent: { q: largest(own.q), k: largest(own.k), v: largest(own.v) }, most: largest(dots),
+    below: { q: least(own.q), k: least(own.k), v: least(own.v) }, entries: head === "content" ? example.content_features : [],
   };
 }

@@ -1,11 +1,12 @@
 // Who attends to whom: queries, keys, scores, mask, weights, values and outputs of one head.
 import { decimal } from "../core/text.js";
 import { compute, divisors } from "./compute.js";
-import { draw } from "./picture.js";
+import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
 const past = ({ show }) => show !== "dots";
+const PULLED = { q0: 0, q1: 0, q2: 0, q3: 0 };
 
 export default {
   name: "attention_explorer",
@@ -18,8 +19,10 @@ export default {
     { key: "divisor", kind: "select", label: "Divide q · k by", when: past, options: [["one", "1 (no scale)"], ...["head_dim", "d_model"].map((name) => [name, `√${name} = ${decimal(divisors[name])}`])] },
     { key: "mask", kind: "select", label: "Hide later tokens", when: past,
       options: [["none", "no"], ["after", "0 after softmax"], ["renormalised", "0, divided by sum"], ["before", "−∞ before softmax"]] },
-    { key: "temperature", kind: "range", label: "Temperature", when: past, show: (value) => value.toFixed(2) },
   ],
-  main: ["show"],
+  main: ["show", "mask"],
+  drag,
+  // Another head or another last token has a query of its own.
+  update: (state, key, value) => ({ ...state, ...(key === "head" || key === "tokens" ? PULLED : {}), [key]: value }),
   compute, draw, describe, table, explain,
 };

@@ -4,14 +4,15 @@ import { decimal, list, quote, terms } from "../core/text.js";
 // The index of the largest entry; the first of equals.
 const best = (row) => row.indexOf(Math.max(...row));
 
-function favorites({ show, names, dots, scores, weights }) {
+export function favorites({ show, names, q, asked, dots, scores, weights }) {
   const [i, name] = [names.length - 1, quote(names.at(-1))];
   const row = { dots, scores, weights }[show][i];
   const first = best(row);
   const second = best(row.map((value, j) => (j === first ? -Infinity : value)));
   const who = (j) => (j === i ? "itself" : quote(names[j]));
   const verb = show === "weights" ? "gives most of its weight to" : "matches best with";
-  return `${name} ${verb} ${who(first)} (${decimal(row[first])}), then ${who(second)} (${decimal(row[second])}).`;
+  const pulled = asked.some((value, n) => value !== q[i][n]) ? "With this query, " : "";
+  return `${pulled}${name} ${verb} ${who(first)} (${decimal(row[first])}), then ${who(second)} (${decimal(row[second])}).`;
 }
 
 const RULES = {
@@ -52,9 +53,8 @@ function explainDot({ q, k, names, dots }, i, j) {
 }
 
 function explainScore(result, i, j) {
-  const { divide, temperature, scores } = result;
-  const by = `${decimal(divide)}${temperature === 1 ? "" : ` and by the temperature ${decimal(temperature)}`}`;
-  return `${explainDot(result, i, j)}; divided by ${by} = ${decimal(scores[i][j])}`;
+  const { divide, scores } = result;
+  return `${explainDot(result, i, j)}; divided by ${decimal(divide)} = ${decimal(scores[i][j])}`;
 }
 
 function explainWeight(result, i, j) {
@@ -85,6 +85,11 @@ const PARTS = {
 export function explain(result, id) {
   const [name, i, j] = id.split("-").map((part, n) => (n ? Number(part) : part));
   const all = result.names.map((_, n) => n);
+  if (name === "pull") {
+    const last = all.at(-1);
+    const entry = result.entries[i] ?? `entry ${i + 1}`;
+    return { text: `${entry}: ${decimal(result.q[last][i])}`, also: all.map((n) => `w-${last}-${n}`) };
+  }
   if (name === "out") return { text: PARTS.out(result, i), also: all.flatMap((n) => [`w-${i}-${n}`, `v-${n}`]) };
   if (name !== "w") return { text: PARTS[name](result, i), also: [] };
   const words = { dots: explainDot, scores: explainScore, weights: explainWeight }[result.show](result, i, j);

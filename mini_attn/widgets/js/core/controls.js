@@ -24,11 +24,12 @@ function toLog(entry, value) {
 const fromLog = (entry, at) => stops(entry)[at];
 
 // Where an arrow key takes a value on the stops of its control; undefined for other keys.
-export function pressed({ kind } = {}, entry, value, key) {
+export function pressed({ kind } = {}, entry, value, key, upright) {
   const { values = [], step = 1, min = Math.min(...values), max = Math.max(...values) } = entry;
   const all = values.length ? [...values].sort((a, b) => a - b) : kind === "log" ? stops(entry) : [Math.max(min, value - step), Math.min(max, value + step)];
   return {
-    ArrowRight: all.find((stop) => stop > value) ?? value, ArrowLeft: all.findLast((stop) => stop < value) ?? value, Home: min, End: max,
+    [upright ? "ArrowUp" : "ArrowRight"]: all.find((stop) => stop > value) ?? value,
+    [upright ? "ArrowDown" : "ArrowLeft"]: all.findLast((stop) => stop < value) ?? value, Home: min, End: max,
   }[key];
 }
 
