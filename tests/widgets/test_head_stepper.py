@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def test_shows_no_more_than_the_step_has(step: int, join: str) -> None:
     got = words({"step": step, "token": 6, "n_heads": 2, "join": join})
     kinds = {one[0] for one in got["ids"]}
     last = {"c", "y"} if join == "concatenate" else {"a", "y"}
-    parts = [{"q", "k", "v"}, {"s"}, {"w"}, {"o"}, last]
+    parts = [{"t", "q", "k", "v"}, {"s"}, {"w"}, {"o"}, last]
     assert kinds == set().union(*parts[: step + 1])
     for others in got["also"].values():
         assert set(others) <= set(got["ids"])
@@ -111,3 +112,41 @@ def test_one_head_has_one_row_of_weights() -> None:
     got = words({"step": 4, "token": 6, "n_heads": 1, "join": "concatenate"})
     assert {one.split("-")[1] for one in got["ids"] if one[0] == "w"} == {"0"}
     assert "one average for both questions" in got["sentence"]
+
+
+def keys(state: dict[str, Any]) -> dict[str, str]:
+    """What has a key in a state, with the key that it comes from."""
+    body = """
+      const { compute, draw } = living.registry.head_stepper;
+      return draw(compute(input), { live: true });"""
+    found = re.findall(r' data-(?:key|part)="([^"]+)"(?: data-from="([^"]+)")?', run(body, state))
+    return dict(found)
+
+
+def test_two_heads_become_one() -> None:
+    """The same keys, values and weights stand in one lane; the averages come from the values."""
+    two, one = (keys({"step": 4, "token": 6, "n_heads": n, "join": "concatenate"}) for n in (2, 1))
+    joined = {f"{name}-{h}-{j}" for name in "kv" for h in (0, 1) for j in range(7)}
+    beside = {f"w-{h}-{j}" for h in (1, 2) for j in range(7)}
+    assert joined | beside <= set(two) & set(one)
+    assert set(one) - set(two) == {f"w-0-{j}" for j in range(7)} | {f"b-{n}" for n in range(8)}
+    before = keys({"step": 2, "token": 6, "n_heads": 2, "join": "concatenate"})
+    after = keys({"step": 3, "token": 6, "n_heads": 2, "join": "concatenate"})
+    brought = {key: origin for key, origin in after.items() if key.startswith("p-")}
+    assert len(brought) == 14
+    assert set(brought.values()) <= set(before)
+    assert len(one) <= 120
+
+
+def test_both_averages_stand_side_by_side() -> None:
+    """With one head, and not before: two heads have not given away what one will say."""
+    expected = attention(2)
+    got = words({"step": 4, "token": 6, "n_heads": 1, "join": "concatenate"})
+    assert f"{expected['out'][1, 6, 2]:.2f}, from head 2" in got["said"]["b-6"]
+    body = """
+      const { choose, compute } = living.registry.head_stepper;
+      return [compute(input).apart, choose(null, input, "t-0-3"), choose(null, input, "w-0-3")];"""
+    apart, chosen, none = run(body, {"step": 4, "token": 6, "n_heads": 2, "join": "add"})
+    assert apart == []
+    assert chosen["token"] == 3
+    assert none is None

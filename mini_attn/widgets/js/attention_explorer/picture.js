@@ -1,6 +1,7 @@
 // The explorer's picture: queries on the left, keys above, values below, outputs on the right, and
 // in the middle a cell for each query and key. The last query can be pulled, entry by entry, and what
 // its output is made of flows in from the values. Pure: numbers in, SVG out, in CSS pixels.
+import { piles } from "../attention/piles.js";
 import { keyed } from "../core/motion.js";
 import { END, MIDDLE, box, grip, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal, quote, shortWeight } from "../core/text.js";
@@ -62,13 +63,8 @@ function output(result, i, y, at) {
   const [x, w, h] = [at.x.out, at.out, at.talls[i]];
   const [zero, unit] = scaleOf(result, "v", y, h);
   if (!at.weigh) return box(x, y, w, h, "att-box-later");
-  const [ups, downs] = [[0, 0, 0, 0], [0, 0, 0, 0]];
-  const parts = result.weights[i].map((weight, j) => {
-    const bars = result.v[j].map((value, n) => {
-      const [size, pile] = [weight * value, value > 0 ? ups : downs];
-      pile[n] += size;
-      return bar(size, n, x, w, zero - (pile[n] - size) * unit, unit, "out");
-    });
+  const parts = piles(result.weights[i], result.v).map((bring, j) => {
+    const bars = bring.map(([base, size], n) => bar(size, n, x, w, zero - base * unit, unit, "out"));
     return keyed(at, `p-${i}-${j}`, box(x, y, w, h, "att-none") + bars.join(""), { from: `v-${j}` });
   });
   return frame("out", x, y, w, h, zero) + parts.join("") + target(at, `out-${i}`, x, y, w, h, `output of ${result.names[i]}`);

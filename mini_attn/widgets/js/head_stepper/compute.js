@@ -22,7 +22,7 @@ function headOf(head, h, { token, n_heads: nHeads }, headDim) {
   const average = head.out[token];
   return {
     name: nHeads === 1 ? "One head" : `Head ${h + 1}`,
-    question: nHeads === 1 ? `both at once: ${QUESTIONS.join(" and ")}` : QUESTIONS[h],
+    question: nHeads === 1 ? "both at once" : QUESTIONS[h],
     q: head.q[token], k: head.k, v: head.v, scores: head.scores[token], weights: head.weights[token],
     out: average, adds: contribution(average, h, headDim), first: h * headDim,
   };
@@ -33,7 +33,9 @@ export function compute(state) {
   return {
     ...state, tokens, width, scale: scaleOf(layer), head_dim: layer.head_dim, w_o: layer.weights.o,
     heads: heads.map((head, h) => headOf(head, h, state, layer.head_dim)),
+    // What two heads have, for one to be seen beside.
+    apart: state.n_heads === 1 ? computed[2].heads.map(({ weights, out }) => ({ weights: weights[state.token], out: out[state.token] })) : [],
     output: outputs[state.token], features: example.content_features,
-    extent: Object.fromEntries(["q", "k", "v", "out"].map((name) => [name, largest(computed[2].heads.map((head) => head[name]))])),
+    extent: Object.fromEntries(["q", "k", "v"].map((name) => [name, largest(computed[2].heads.map((head) => head[name]))])),
   };
 }

@@ -20,6 +20,8 @@ export default {
     },
     { key: "step", kind: "range", label: "Step", show: (step) => `${step + 1} of ${schema.step.max + 1}: ${STEPS[step]}` },
   ],
+  main: ["step", "n_heads", "join"],
+  choose: (_, state, id) => (id.startsWith("t-") ? { ...state, token: Number(id.split("-")[2]) } : null),
   play: { key: "step", milliseconds: 1800 },
   compute, draw, describe, table, explain,
 };

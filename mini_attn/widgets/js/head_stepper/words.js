@@ -83,6 +83,8 @@ function explainNumber(result, row, h, n) {
 export function explain(result, id) {
   const [name, one, two] = id.split("-").map((part, i) => (i ? Number(part) : part));
   if (name === "q") return { text: explainVector(result, "q", one, result.token), also: [] };
+  if (name === "t") return { text: `Tap: ${quote(result.tokens[two])} looks.`, also: [] };
+  if (name === "b") return { text: `With two heads: ${decimal(result.apart.flatMap(({ out }) => out)[one])}, from head ${one < 4 ? 1 : 2}.`, also: [] };
   if (name === "k" || name === "v") return { text: explainVector(result, name, one, two), also: [] };
   if (name === "s") return { text: explainScore(result, one, two), also: [`q-${one}`, `k-${one}-${two}`] };
   if (name === "w") return { text: explainWeight(result, one, two), also: [`s-${one}-${two}`] };
