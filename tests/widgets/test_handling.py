@@ -85,6 +85,22 @@ def test_a_query_is_pulled(open_page: Visit) -> None:
     expect(page.locator("[data-id='pull-2']")).to_be_focused()
 
 
+def test_a_wire_is_dragged(open_page: Visit) -> None:
+    """As far as its neighbour's place or beyond; the choice follows, and so do the keys."""
+    page = open_page.look("head_wiring.html")
+    wire = page.locator("[data-id='wire-1']")
+    box = wire.bounding_box()
+    assert box
+    pull(page, wire, 0, 2 * box["height"])
+    expect(page.get_by_label("1", exact=True)).to_be_checked()
+    pull(page, wire, 0, 6)
+    expect(page.get_by_label("4", exact=True)).to_be_checked()
+    wire.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_label("2", exact=True)).to_be_checked()
+    expect(wire).to_be_focused()
+
+
 def test_a_tap_changes_nothing(open_page: Visit) -> None:
     page = open_page.look("softmax_choice.html")
     pull(page, page.locator("[data-id='s-1']"), 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -116,7 +117,7 @@ def test_words_carry_the_numbers() -> None:
     two = run(body, {"n_kv_heads": 2, "order": "neighbours", "token": 7})
     assert "heads 0 and 1 read key/value head 0" in two["said"]
     assert "16 values per token instead of 32" in two["said"]
-    assert "all 4 heads have the weights they had" in two["said"]
+    assert "all 4 heads keep their weights" in two["said"]
     assert two["words"]["head-1"]["text"].startswith("Query head 1 asks for the token two before.")
     assert "1 // (4 / 2) = 1 // 2 = 0" in two["words"]["head-1"]["text"]
     assert two["words"]["head-1"]["also"] == ["kv-0"]
@@ -126,12 +127,50 @@ def test_words_carry_the_numbers() -> None:
 
     dealt = run(body, {"n_kv_heads": 2, "order": "dealt", "token": 7})
     assert "heads 0 and 2 read key/value head 0" in dealt["said"]
-    assert "2 of 4 heads have the weights" in dealt["said"]
+    assert "2 of 4 heads keep their weights" in dealt["said"]
     assert "1 mod 2 = 1, which is the wrong rule" in dealt["words"]["head-1"]["text"]
     assert "with its own key/value head it was 0.720" in dealt["words"]["w-1-5"]["text"]
 
     one = run(body, {"n_kv_heads": 1, "order": "neighbours", "token": 7})
-    assert "none of the 4 heads has the weights" in one["said"]
+    assert "none of the 4 heads keeps its weights" in one["said"]
     own = run(body, {"n_kv_heads": 4, "order": "neighbours", "token": 3})
     assert "32 values per token" in own["said"]
     assert "masked" in own["words"]["w-0-7"]["text"]
+
+
+def test_heads_fold_into_the_one_that_they_share() -> None:
+    """A key/value head is the same one as before; those that it is the mean of go into it."""
+    body = """
+      const { compute, draw } = living.registry.head_wiring;
+      return input.map((n) => draw(compute({ n_kv_heads: n, order: "neighbours", token: 7 }),
+        { live: true }));"""
+    found = [
+        {key: (origin, taken.split()) for key, origin, taken in re.findall(
+            r' data-(?:key|part)="(kv-\d)" data-from="([^"]+)" data-takes="([^"]*)"', picture)}
+        for picture in run(body, [4, 2, 1])
+    ]  # fmt: skip
+    four, two, one = found
+    assert list(four) == [f"kv-{head}" for head in range(4)]
+    assert {key: taken for key, (_, taken) in two.items()} == {"kv-0": ["kv-1"], "kv-2": ["kv-3"]}
+    assert one["kv-0"][1] == ["kv-1", "kv-2", "kv-3"]
+    assert {four[key][0] for key in four.keys() - two.keys()} <= set(two)
+
+
+@pytest.mark.parametrize("width", [360, 720])
+def test_a_wire_is_dragged_to_its_place_or_to_another(width: int) -> None:
+    """Its own place is one head each, its neighbour's is two, further is one for all."""
+    body = """
+      const { compute, drag, draw, choose } = living.registry.head_wiring;
+      const state = { n_kv_heads: 2, order: "dealt", token: 7 };
+      const result = compute(state);
+      const picture = draw(result, { width: input, live: true });
+      const found = picture.matchAll(/ y="([\\d.]+)"[^>]*data-id="wire-/g);
+      const at = Array.from(found, (y) => Number(y[1]));
+      const move = drag(result, "wire-1", { width: input, state });
+      return [at.map((y) => move({ to: [90, y + 20] })), drag(result, "kv-0", { width: input }),
+        choose(result, state, "t-3").token, picture];"""
+    moved, other, token, picture = run(body, width)
+    assert moved == [{"n_kv_heads": n, "order": "neighbours"} for n in (2, 4, 1, 1)]
+    assert (other, token) == (None, 3)
+    assert picture.count('data-grip="n_kv_heads"') == 4
+    assert picture.count("data-count=") == 4

@@ -25,11 +25,11 @@ const fromLog = (entry, at) => stops(entry)[at];
 
 // Where an arrow key takes a value on the stops of its control; undefined for other keys.
 export function pressed({ kind } = {}, entry, value, key, upright) {
-  const { values = [], step = 1, min = Math.min(...values), max = Math.max(...values) } = entry;
-  const all = values.length ? [...values].sort((a, b) => a - b) : kind === "log" ? stops(entry) : [Math.max(min, value - step), Math.min(max, value + step)];
+  const { min, max, step = 1, values } = entry;
+  const all = values ? values.toSorted((a, b) => a - b) : kind === "log" ? stops(entry) : [Math.max(min, value - step), Math.min(max, value + step)];
   return {
     [upright ? "ArrowUp" : "ArrowRight"]: all.find((stop) => stop > value) ?? value,
-    [upright ? "ArrowDown" : "ArrowLeft"]: all.findLast((stop) => stop < value) ?? value, Home: min, End: max,
+    [upright ? "ArrowDown" : "ArrowLeft"]: all.findLast((stop) => stop < value) ?? value, Home: min ?? all[0], End: max ?? all.at(-1),
   }[key];
 }
 

@@ -29,9 +29,8 @@ export function describe(result) {
   if (nKvHeads === nHeads) return `${wiring(result)} The cache keeps ${whole(costs.kept)} values per token.`;
   const same = lines.filter((line) => !changed(line)).length;
   const kept = `The cache keeps ${whole(costs.kept)} values per token instead of ${whole(most.kept)}.`;
-  const as = same === 1 ? "it had with its own key/value head" : "they had with their own key/value heads";
-  const who = same === nHeads ? `all ${nHeads} heads have` : same ? `${same} of ${nHeads} heads ${same === 1 ? "has" : "have"}` : `none of the ${nHeads} heads has`;
-  return `${wiring(result)} ${kept} For “${tokens[token]}”, ${who} the weights ${as}.`;
+  const who = same === nHeads ? `all ${nHeads} heads keep` : same ? `${same} of ${nHeads} heads ${same === 1 ? "keeps" : "keep"}` : `none of the ${nHeads} heads keeps`;
+  return `${wiring(result)} ${kept} For “${tokens[token]}”, ${who} ${same > 1 ? "their" : "its"} weights.`;
 }
 
 export function table(result) {
@@ -87,6 +86,8 @@ export function explain(result, id) {
     return { text: explainKv(result, kv), also: result.lines.filter((line) => line.kv === kv).map((line) => `head-${line.head}`) };
   }
   if (name === "head") return { text: explainHead(result, Number(first)), also: [`kv-${result.lines[first].kv}`] };
+  if (name === "wire") return explain(result, `head-${first}`);
+  if (name === "t") return { text: `Tap: “${result.tokens[first]}” looks.`, also: [] };
   if (name === "cost") return { text: explainCost(result, first), also: [] };
   return { text: explainWeight(result, Number(first), Number(second)), also: [`head-${first}`, `kv-${result.lines[first].kv}`] };
 }
