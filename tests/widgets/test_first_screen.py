@@ -20,7 +20,8 @@ LIVING = script("book/_ext/living.py")
 OPENING = [LIVING.opening(chapter)[1] for chapter in LIVING.read_chapters().values()]
 ROOM = 560  # pixels below the head, the title and the question, on both screens
 SCREENS = [(1440, 800, 688), (390, 844, 358)]  # window, and the book's column in it
-FOLDED = [name for name in OPENING if name != "inside_model"]  # its settings fold everywhere
+# The settings of the one fold everywhere; the other has a single control.
+FOLDED = [name for name in OPENING if name not in {"inside_model", "softmax_choice"}]
 
 HEIGHT = """() => {
   const place = (style) => document.querySelector(style).getBoundingClientRect();

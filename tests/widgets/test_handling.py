@@ -57,17 +57,22 @@ def pull(page: Page, part: Locator, across: float, down: float = 0) -> None:
 
 def test_a_score_is_pulled(open_page: Visit) -> None:
     page = open_page.look("softmax_choice.html")
-    slider = page.get_by_label("Score of “upon”")
-    expect(slider).to_have_value("0")
-    pull(page, page.locator("[data-id='s-1']"), 60)
-    pulled = float(slider.input_value())
+    score = page.get_by_role("slider", name="score of upon")
+    expect(score).to_have_attribute("aria-valuenow", "0")
+    pull(page, score, 60)
+    pulled = float(score.get_attribute("aria-valuenow") or 0)
     assert pulled > 0
-    assert pulled % 0.25 == 0, "the steps of the slider"
+    assert pulled % 0.25 == 0, "the steps of the key"
     for _ in range(4):
-        pull(page, page.locator("[data-id='s-1']"), -400)
-    expect(slider).to_have_value("-5")  # never beyond its bounds
+        pull(page, score, -400)
+    expect(score).to_have_attribute("aria-valuenow", "-5")  # never beyond its bounds
     page.mouse.move(5, 5)
-    expect(slider).to_have_value("-5")  # let go is let go
+    expect(score).to_have_attribute("aria-valuenow", "-5")  # let go is let go
+    score.focus()
+    page.keyboard.press("ArrowRight")
+    expect(score).to_have_attribute("aria-valuenow", "-4.75")
+    pull(page, page.get_by_role("slider", name="added to all scores"), 40)
+    expect(page.locator(".living-say")).to_contain_text("to all scores didn't change the weights")
 
 
 def test_a_query_is_pulled(open_page: Visit) -> None:
@@ -104,7 +109,7 @@ def test_a_wire_is_dragged(open_page: Visit) -> None:
 def test_a_tap_changes_nothing(open_page: Visit) -> None:
     page = open_page.look("softmax_choice.html")
     pull(page, page.locator("[data-id='s-1']"), 1)
-    expect(page.get_by_label("Score of “upon”")).to_have_value("0")
+    expect(page.locator("[data-id='s-1']")).to_have_attribute("aria-valuenow", "0")
     expect(page.locator(".living-detail")).to_contain_text("upon")
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pytest
 
 import mini_attn.numpy as ma
 from mini_attn import example
@@ -77,3 +80,17 @@ def test_ties_are_told() -> None:
       return describe(compute(input));"""
     state = SoftmaxChoice(once=2, upon=2, a=0, time=0, lamp=0).state
     assert run(body, state).startswith("2 tokens tie for first place")
+
+
+def test_bars_are_the_same_bars_in_every_state() -> None:
+    """A score's bar and knob travel; the scale of the scores holds for all that can be pulled."""
+    body = """
+      const { compute, draw, drag } = living.registry.softmax_choice;
+      return input.map((state) => [draw(compute(state), { live: true }),
+        drag(compute(state), "s-3", { width: 720, state })({ dx: 100 }).time - state.time]);"""
+    start = SoftmaxChoice().state
+    found = run(body, [start, {**start, "time": 5.0}, {**start, "temperature": 0.25}])
+    keys = [re.findall(r' data-(?:key|part)="([^"]+)"', picture) for picture, _ in found]
+    assert keys[0] == keys[1] == keys[2]
+    assert len(keys[0]) == 5 * 4 + 1
+    assert 0 < found[0][1] == pytest.approx(found[1][1])

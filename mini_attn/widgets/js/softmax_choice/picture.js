@@ -1,74 +1,85 @@
 // The picture of the softmax: a line per token with its score, its exponential and its weight.
-import { scaleLinear } from "d3-scale";
-import { END, MIDDLE, box, stroke, svg, targets, text } from "../core/svg.js";
+import { keyed } from "../core/motion.js";
+import { END, MIDDLE, box, grip, round, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
 import { TOKENS } from "./compute.js";
+import schema from "./schema.json" with { type: "json" };
 
 const ROW = 40;
 const TALL = 28;
 const TOP = 46;
 
-const small = (value) => (value < 0.0005 ? "0.000…" : decimal(value, 3));
+export const small = (value) => (value < 0.0005 ? "0.000…" : decimal(value, 3));
 
-// Three columns beside the tokens' names; each holds a bar with its number.
-function layout(width) {
+// Three columns beside the tokens' names; each holds bars with their numbers. The scores are pulled,
+// so theirs is the widest, and its scale stays as long as it can.
+function layout(width, { scaled }) {
   const name = 46;
   const gap = width < 480 ? 12 : 28;
-  const column = (width - name - 3 * gap) / 3;
-  return { width, name, gap, column, x: [0, 1, 2].map((n) => name + gap + n * (column + gap)) };
+  const room = width - name - 3 * gap;
+  const [score, column] = [0.42 * room, 0.29 * room];
+  const first = name + gap;
+  const most = [5, 10, 20, 50].find((end) => end >= Math.max(...scaled.map(Math.abs))) ?? 100;
+  return { width, score, column, unit: score / 2 / most, zero: first + score / 2, x: [first, first + score + gap, first + score + column + 2 * gap] };
 }
 
-const onTarget = targets("soft");
-const target = (at, id, x, y, label) => onTarget(at, id, x, y, at.column, TALL, label);
+const target = targets("soft");
 
-// A score is drawn from a zero in the middle, as far as the largest score of all reaches.
-function scoreBar(value, most, x, y, at) {
-  const scale = scaleLinear([-most, most], [x, x + at.column]);
-  const [from, to] = [Math.min(scale(0), scale(value)), Math.max(scale(0), scale(value))];
-  const inside = value === 0 ? "" : box(from, y + 3, Math.max(1.5, to - from), TALL - 6, value > 0 ? "soft-score" : "soft-score-minus");
+// A score is drawn from a zero in the middle, with a knob to pull it by.
+function scoreBar(value, i, y, at) {
+  const end = at.zero + value * at.unit;
+  const [from, to] = [Math.min(at.zero, end), Math.max(at.zero, end)];
   const right = value <= 0;
-  const words = text(scale(0) + (right ? 6 : -6), y + 19, decimal(value), "soft-number", right ? "" : END);
-  return inside + stroke(scale(0), y, scale(0), y + TALL, "soft-zero") + words;
+  return stroke(at.zero, y - 6, at.zero, y + TALL + 6, "soft-zero")
+    + keyed(at, `s-${i}`, box(from, y + 3, to - from, TALL - 6, value > 0 ? "soft-score" : "soft-score-minus"))
+    + text(at.zero + (right ? 12 : -8), y + 19, decimal(value), "soft-number", right ? "" : END)
+    + keyed(at, `knob-${i}`, knob(end, y + TALL / 2));
 }
+
+const knob = (x, y) => `<circle cx="${round(x)}" cy="${y}" r="6" class="soft-knob"/>`;
+
+const pulled = (at, id, key, y, now, label) => grip("soft", at, id, at.x[0], y, at.score, 36, { key, entry: schema[key], now, label, words: decimal(now) });
 
 // A share of one: the frame is one, the bar is the share, the number stands where there is room.
-function shareBar(share, x, y, at, style, number) {
+function shareBar(share, id, x, y, at, style, label) {
   const wide = share * at.column;
-  const inside = wide > 58;
-  return box(x, y + 3, at.column, TALL - 6, "soft-frame") + box(x, y + 3, Math.max(0.5, wide), TALL - 6, style)
-    + text(inside ? x + wide - 6 : x + wide + 6, y + 19, number, inside ? "soft-number soft-inside" : "soft-number", inside ? END : "");
+  const inside = wide > 44;
+  return box(x, y + 3, at.column, TALL - 6, "soft-frame") + keyed(at, id, box(x, y + 3, Math.max(0.5, wide), TALL - 6, style))
+    + text(inside ? x + wide - 6 : x + wide + 6, y + 19, small(share), inside ? "soft-number soft-inside" : "soft-number", `${inside ? END : ""} data-count="${id}"`)
+    + target(at, id, x, y, at.column, TALL, `${label}: ${small(share)}`);
 }
 
-// A score is pulled along its column; what a pixel is worth stays what it was when it was taken.
-export function drag({ scaled, temperature }, id, { width, state }) {
+// A score is pulled along its column, and all of them by what is added to them.
+export function drag(result, id, { width, state }) {
   const [kind, i] = id.split("-");
-  if (kind !== "s") return null;
-  const key = Object.keys(TOKENS)[Number(i)];
-  const pixel = (2 * temperature * Math.max(1, ...scaled.map(Math.abs))) / layout(width).column;
+  const key = kind === "s" ? Object.keys(TOKENS)[i] : kind;
+  if (kind !== "s" && kind !== "shift") return null;
+  const pixel = result.temperature / layout(width, result).unit;
   return ({ dx }) => ({ [key]: state[key] + dx * pixel });
 }
 
 export function draw(result, { width = 720, live = false, label = "Five scores, their exponentials and their weights" } = {}) {
-  const at = { ...layout(width), live, entry: `w-${result.most}` };
-  const { tokens, scores, scaled, parts, weights, temperature } = result;
-  const most = Math.max(1, ...scaled.map(Math.abs));
+  const at = { ...layout(width, result), live, entry: `s-${result.most}` };
+  const { tokens, scores, scaled, parts, weights, temperature, shift } = result;
   const narrow = width < 680; // short headings
-  const names = narrow ? ["score ÷ T", width < 330 ? "e^(s−max)" : "e^(s − max)", "weight"]
+  const names = narrow ? ["score ÷ T", width < 480 ? "e^(s−max)" : "e^(s − max)", "weight"]
     : [temperature === 1 ? "score" : `score ÷ ${decimal(temperature, 1)}`, "e to the (score − largest)", "weight = this ÷ sum"];
   const heads = names.map((words, n) => text(at.x[n], 20, words, "soft-head"));
   const lines = tokens.map((token, i) => {
     const y = TOP + i * ROW;
-    const [s, e, w] = at.x;
     return text(0, y + 19, token, i === result.most ? "soft-token soft-most" : "soft-token")
-      + scoreBar(scaled[i], most, s, y, at) + target(at, `s-${i}`, s, y, `score of ${token}: ${decimal(scores[i])}`)
-      + shareBar(parts[i], e, y, at, "soft-power", small(parts[i])) + target(at, `e-${i}`, e, y, `exponential of ${token}: ${small(parts[i])}`)
-      + shareBar(weights[i], w, y, at, "soft-weight", small(weights[i])) + target(at, `w-${i}`, w, y, `weight of ${token}: ${small(weights[i])}`);
+      + scoreBar(scaled[i], i, y, at) + pulled(at, `s-${i}`, Object.keys(TOKENS)[i], y - 4, scores[i] - shift, `score of ${token}`)
+      + shareBar(parts[i], `e-${i}`, at.x[1], y, at, "soft-power", `exponential of ${token}`)
+      + shareBar(weights[i], `w-${i}`, at.x[2], y, at, "soft-weight", `weight of ${token}`);
   });
   const bottom = TOP + tokens.length * ROW + 4;
-  const line = stroke(at.x[1], bottom, width, bottom, "soft-zero");
-  const sums = text(at.x[1] + at.column / 2, bottom + 22, `sum ${small(result.total)}`, "soft-sum", MIDDLE)
-    + target(at, "sum", at.x[1], bottom + 4, `sum of the exponentials: ${small(result.total)}`)
+  const end = at.zero + (shift / temperature) * at.unit;
+  const line = stroke(at.x[1], bottom, width, bottom, "soft-zero") + stroke(at.x[0], bottom + 17, at.x[0] + at.score, bottom + 17, "soft-zero");
+  const sums = text(0, bottom + 22, "all", "soft-token") + keyed(at, "knob", knob(end, bottom + 17))
+    + text(end + (shift > 0 ? -12 : 12), bottom + 12, `${shift < 0 ? "−" : "+"}${decimal(Math.abs(shift), 1)}`, "soft-number", shift > 0 ? END : "")
+    + pulled(at, "shift", "shift", bottom - 1, shift, "added to all scores")
+    + text(at.x[1] + at.column / 2, bottom + 22, `sum ${small(result.total)}`, "soft-sum", MIDDLE)
+    + target(at, "sum", at.x[1], bottom + 4, at.column, TALL, `sum of the exponentials: ${small(result.total)}`)
     + text(at.x[2] + at.column / 2, bottom + 22, "sum 1", "soft-sum", MIDDLE);
-  const height = bottom + 40;
-  return svg("soft", width, height, { live, label }, heads.join("") + lines.join("") + line + sums);
+  return svg("soft", width, bottom + 40, { live, label }, heads.join("") + lines.join("") + line + sums);
 }

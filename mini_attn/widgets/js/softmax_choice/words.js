@@ -34,6 +34,7 @@ export function explain(result, id) {
   if (id === "sum") {
     return { text: `The sum of the five exponentials: ${parts.map(small).join(" + ")} = ${small(total)}.`, also: tokens.map((_, i) => `e-${i}`) };
   }
+  if (id === "shift") return { text: `${decimal(shift)} is added to all five scores.`, also: [] };
   const [name, at] = id.split("-");
   const i = Number(at);
   const token = `“${tokens[i]}”`;
