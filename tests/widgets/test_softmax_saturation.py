@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_words_carry_the_numbers(results: list[Any]) -> None:
     body = """
       const { compute, describe, explain, table } = living.registry.softmax_saturation;
       return input.map((state) => { const result = compute(state);
-        return [describe(result), explain(result, "w-0").text, explain(result, "size-6").text,
+        return [describe(result), explain(result, "w-0").text, explain(result, "now-top").text,
                 table(result)]; });"""
     said = run(body, [state for state, _ in results])
     for (state, result), (sentence, words, means, table) in zip(results, said, strict=True):
@@ -82,7 +83,9 @@ def test_words_carry_the_numbers(results: list[Any]) -> None:
         assert f"The largest weight is {result['top']:.2f}" in sentence
         assert f"{state['head_dim']:,} products" in words
         assert f"the weight {result['weights'][0]:.3f}" in words
-        assert f"{result['curves']['one']['top'][6]:.3f} without a scale" in means
+        if state["head_dim"] in result["sizes"]:
+            mean = result["curves"]["one"]["top"][result["sizes"].index(state["head_dim"])]
+            assert f"{mean:.3f} without a scale" in means
         assert len(table["rows"]) == KEYS
     lost, kept = (
         next(s for (state, _), (s, *_) in zip(results, said, strict=True)
@@ -91,3 +94,28 @@ def test_words_carry_the_numbers(results: list[Any]) -> None:
     )  # fmt: skip
     assert "can hardly learn" in lost
     assert "can still learn" in kept
+
+
+def test_the_size_is_dragged_in_powers_of_two() -> None:
+    """To where the hand is, in both charts; bars, dots and lines are the same ones after it."""
+    body = """
+      const { compute, drag, draw, schema, actions } = living.registry.softmax_saturation;
+      const state = living.defaults(schema);
+      const view = { state: { ...state, draw: 20 }, put: (...what) => { view.put = what; } };
+      actions.toss(view);
+      return [input.map((width) => {
+        const result = compute(state);
+        const picture = draw(result, { width, live: true });
+        const at = ["top", "moves"].map((chart) => picture.match(
+          new RegExp(`<rect x="([^"]+)"[^>]*data-id="now-${chart}" data-grip="head_dim"`))[1]);
+        return ["now-top", "now-moves"].map((id, n) =>
+          drag(result, id, { width })({ to: [Number(at[n]) + 22] }).head_dim);
+      }), drag(compute(state), "w-0", { width: 720 }), view.put,
+        [64, 256].map((size) => draw(compute({ ...state, head_dim: size }), { live: true }))];"""
+    sizes, other, tossed, pictures = run(body, [340, 720, 940])
+    assert sizes == [[64, 64]] * 3
+    assert other is None
+    assert tossed == ["draw", 1], "after the last draw comes the first"
+    keys = [re.findall(r' data-(?:key|part)="([^"]+)"', picture) for picture in pictures]
+    assert keys[0] == keys[1]
+    assert len(keys[0]) == 2 * KEYS + 4

@@ -3,10 +3,10 @@ import { decimal, whole } from "../core/text.js";
 
 const DIVISORS = { one: "Without a scale", head_dim: "Divided by √head_dim", d_model: "Divided by √d_model" };
 
-export function describe({ head_dim: size, divisor, spread, top, moves: left, even }) {
+export function describe({ head_dim: size, divisor, top, moves: left, even }) {
   const share = left / even;
   const verdict = share < 0.15 ? "this row can hardly learn" : share > 0.98 ? "the row is nearly uniform and hardly chooses" : "the row chooses and can still learn";
-  return `${DIVISORS[divisor]}, head_dim ${whole(size)}: the scores have a standard deviation of about ${decimal(spread)}. The largest weight is ${decimal(top)}, and ${decimal(100 * share, 1)}% of a uniform row's gradient is left, so ${verdict}.`;
+  return `${DIVISORS[divisor]}, head_dim ${whole(size)}. The largest weight is ${decimal(top)}, and ${decimal(100 * share, 1)}% of a uniform row's gradient is left, so ${verdict}.`;
 }
 
 export function table({ dots, scores, weights, head_dim: size, top, moves: left }) {
@@ -21,9 +21,11 @@ export function table({ dots, scores, weights, head_dim: size, top, moves: left 
 export function explain(result, id) {
   const [name, j] = id.split("-");
   const { head_dim: size, dots, scores, weights, divide, curves: means, sizes, draws } = result;
-  if (name === "size") {
-    const at = (divisor, key) => decimal(means[divisor][key][j], 3);
-    return { text: `head_dim ${whole(sizes[j])}, mean of ${whole(draws)} draws: the largest weight is ${at("one", "top")} without a scale, ${at("head_dim", "top")} divided by √head_dim and ${at("d_model", "top")} divided by √d_model. The w (1 − w) add up to ${at("one", "moves")}, ${at("head_dim", "moves")} and ${at("d_model", "moves")}.`, also: [] };
+  if (name === "now") {
+    const near = sizes.findIndex((one) => one * 1.5 > size);
+    const mean = (divisor) => decimal(means[divisor][j][near], 3);
+    const what = j === "top" ? "largest weight" : "sum of w (1 − w)";
+    return { text: `Mean ${what} of ${whole(draws)} draws at head_dim ${whole(sizes[near])}: ${mean("one")} without a scale, ${mean("head_dim")} divided by √head_dim, ${mean("d_model")} by √d_model.`, also: [] };
   }
   const w = weights[j];
   const start = `Key ${Number(j) + 1}: ${whole(size)} products of +1 or −1 add up to ${decimal(dots[j], 1).replace(".0", "")}; divided by ${decimal(divide)} = ${decimal(scores[j])}`;
