@@ -142,9 +142,13 @@ def test_a_hand_is_turned(open_page: Visit) -> None:
     """A quarter turn of plane B, which goes 5.7 degrees a position, is some 16 positions."""
     page = open_page.look("rotor.html")
     position = page.get_by_label("Move both: position of the key")
-    distance = page.get_by_label("Query comes after the key by")
-    sum_before = int(position.input_value()) + int(distance.input_value())
-    tip = page.locator(".rotor-tip-q").nth(1).bounding_box()
+    distance = page.locator("[data-id='move-q']")
+
+    def apart() -> int:
+        return int(distance.get_attribute("aria-valuenow") or 0)
+
+    sum_before = int(position.input_value()) + apart()
+    tip = page.locator(".rotor-tip-q").nth(2).bounding_box()
     dial = page.locator(".rotor-dial").nth(1).bounding_box()
     assert tip
     assert dial
@@ -155,16 +159,34 @@ def test_a_hand_is_turned(open_page: Visit) -> None:
     page.mouse.move(centre[0] + y, centre[1] - x, steps=8)  # a quarter, against the clock
     page.mouse.up()
     assert int(position.input_value()) == 6
-    assert abs(int(distance.input_value()) - 3 - 15.7) <= 1
-    key = page.locator(".rotor-tip-k").nth(1).bounding_box()
+    assert abs(apart() - 3 - 15.7) <= 1
+    key = page.locator(".rotor-tip-k").nth(2).bounding_box()
     assert key
     page.mouse.move(key["x"] + 4, key["y"] + 4)
     page.mouse.down()
     page.mouse.move(key["x"] + 24, key["y"] + 24, steps=8)
     page.mouse.up()
     assert int(position.input_value()) != 6
-    query = int(position.input_value()) + int(distance.input_value())
+    query = int(position.input_value()) + apart()
     assert abs(query - sum_before - 15.7) <= 1, "the query stays where it is"
+
+
+def test_two_tokens_are_moved_along_the_text(open_page: Visit) -> None:
+    """The key takes the query with it; the query alone changes the distance."""
+    page = open_page.look("rotor.html")
+    position = page.get_by_label("Move both: position of the key")
+    key, query = (page.locator(f"[data-id='move-{name}']") for name in "kq")
+    pull(page, key, 60)
+    assert int(position.input_value()) > 6
+    expect(query).to_have_attribute("aria-valuenow", "3")
+    place = position.input_value()
+    pull(page, query, 60)
+    apart = int(query.get_attribute("aria-valuenow") or 0)
+    assert apart > 3
+    query.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(query).to_have_attribute("aria-valuenow", str(apart - 1))
+    expect(position).to_have_value(place)
 
 
 def test_marks_and_triangles_are_moved_sideways(open_page: Visit) -> None:

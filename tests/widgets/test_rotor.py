@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import nbformat
@@ -122,3 +123,25 @@ def test_the_chapter_names_the_speeds_of_the_dials() -> None:
     np.testing.assert_allclose(speeds, ma.rope_frequencies(8, theta=10000.0)[0])
     notebook = nbformat.read(ROOT / "book/rope.ipynb", as_version=4)
     assert any("ma.rope_frequencies(8, theta=10000.0)" in cell.source for cell in notebook.cells)
+
+
+def test_hands_turn_by_their_angle() -> None:
+    """One position on, a hand has the angle of its plane more, around the middle of its dial."""
+    body = """
+      const { compute, describe, draw, schema } = living.registry.rotor;
+      const state = { ...living.defaults(schema), position: 0 };
+      return [0, 1].map((position) => draw(compute({ ...state, position }), { live: true }))
+        .concat(describe(compute(state)));"""
+    *pictures, said = run(body)
+    before, after = (
+        {key: [float(part) for part in turn.split()] for key, turn in re.findall(
+            r' data-(?:key|part)="([kq]-\d)" data-turn="([^"]+)"', picture)}
+        for picture in pictures
+    )  # fmt: skip
+    assert len(before) == 8
+    speeds = ma.rope_frequencies(8, theta=10000.0)[0]
+    for key, (angle, *middle) in before.items():
+        turned_by = np.radians(angle - after[key][0])  # against the clock
+        assert turned_by == pytest.approx(speeds[int(key[-1])], abs=0.003)
+        assert middle == after[key][1:]
+    assert "only the distance" not in said, "the page asks first"

@@ -1,12 +1,16 @@
 // The rotor's picture: the numbers with their planes, a dial for each plane, the sum, and the score
 // against the distance. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { MIDDLE, box, inLines, inParts, round, stroke, targets, text } from "../core/svg.js";
+import { scaleLinear } from "d3-scale";
+import { keyed } from "../core/motion.js";
+import { END, MIDDLE, box, grip, inParts, round, stroke, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
 import { curves } from "./curves.js";
-import { small, sumOf, degrees } from "./words.js";
+import schema from "./schema.json" with { type: "json" };
+import { sumOf, degrees } from "./words.js";
 
 const WIDE = 600; // below this two dials stand side by side, not four
 const NAMES = { q: "query", k: "key" };
+const TRACK = 56; // height of the text that the two are moved along
 
 function layout(width) {
   const wide = width >= WIDE;
@@ -14,9 +18,9 @@ function layout(width) {
   const cell = Math.min(58, Math.floor((width - left) / 8));
   const columns = wide ? 4 : 2;
   const tile = Math.floor(width / columns);
-  const radius = Math.min(wide ? 70 : 44, Math.floor(tile / 2) - 12);
+  const radius = Math.min(wide ? 66 : 37, Math.floor(tile / 2) - 12);
   // Narrow, the numbers stand with the curves in the second part.
-  return { width, wide, left, cell, row: 28, tall: 24, columns, tile, radius, strips: 24, dials: wide ? 24 + 2 * 28 + 14 : 0, dial: 2 * radius + 78 };
+  return { width, wide, left, cell, row: 28, tall: 24, columns, tile, radius, strips: 24 + (wide ? TRACK : 0), dials: TRACK + (wide ? 24 + 2 * 28 + 14 : 0), dial: 2 * radius + 78 };
 }
 
 const target = targets("rotor", 4);
@@ -24,7 +28,7 @@ const target = targets("rotor", 4);
 // The numbers of query and key before the rotation; the letter says which plane each belongs to.
 function strips(result, at) {
   const letters = result.planes.flatMap(({ letter, members }) =>
-    members.map((n) => text(at.left + (n + 0.5) * at.cell, 14, letter, "rotor-letter", MIDDLE)));
+    members.map((n) => text(at.left + (n + 0.5) * at.cell, at.strips - 10, letter, "rotor-letter", MIDDLE)));
   const rows = ["q", "k"].map((name, line) => {
     const y = at.strips + line * at.row;
     const cells = result[name].map((value, n) => {
@@ -35,17 +39,42 @@ function strips(result, at) {
     });
     return text(0, y + 16.5, NAMES[name], "rotor-head") + cells.join("");
   });
-  return text(0, 14, "plane", "rotor-quiet") + letters.join("") + rows.join("");
+  return text(0, at.strips - 10, "plane", "rotor-quiet") + letters.join("") + rows.join("");
 }
 
-// A hand from the middle: the query's ends in a disc, the key's in a square.
-function hand(cx, cy, [a, b], scale, style) {
-  const [x, y] = [cx + a * scale, cy - b * scale];
-  const tip = style.startsWith("before") ? ""
-    : style === "q" ? `<circle cx="${round(x)}" cy="${round(y)}" r="5" class="rotor-tip-q"/>`
-      : `<rect x="${round(x - 4.5)}" y="${round(y - 4.5)}" width="9" height="9" class="rotor-tip-k"/>`;
-  return stroke(cx, cy, x, y, `rotor-hand-${style}`) + tip;
+// The query is a disc, the key a square.
+const tip = (name, x, y, size) => (name === "q" ? `<circle cx="${round(x)}" cy="${round(y)}" r="${size}" class="rotor-tip-q"/>`
+  : `<rect x="${round(x - size + 0.5)}" y="${round(y - size + 0.5)}" width="${2 * size - 1}" height="${2 * size - 1}" class="rotor-tip-k"/>`);
+
+// A hand from the middle, before it's rotated and after.
+function hand(name, { before, angle, rotated }, n, cx, cy, scale, at) {
+  const ends = ([a, b]) => [cx + a * scale, cy - b * scale];
+  const degree = ((Math.atan2(before[1], before[0]) + angle) * -180) / Math.PI;
+  return stroke(cx, cy, ...ends(before), `rotor-hand-before-${name}`)
+    + keyed(at, `${name}-${n}`, stroke(cx, cy, ...ends(rotated), `rotor-hand-${name}`) + tip(name, ...ends(rotated), 5), { turn: [round(degree), round(cx), round(cy)] });
 }
+
+const trackOf = ({ width }) => scaleLinear([0, schema.position.max + schema.distance.max], [26, width - 26]);
+
+// The text: the key takes the query with it, the query alone changes the distance.
+function track(result, at) {
+  const { position, distance, query_position: query } = result;
+  const x = trackOf(at);
+  const [k, q, y] = [x(position), x(query), 30];
+  const end = Math.min(Math.max(k + 8, 62), at.width - 100); // of the words about the key
+  const middle = (k + q) / 2;
+  const ticks = x.ticks(57).map((tick) => stroke(x(tick), y - 3, x(tick), y + 3, "rotor-zero"));
+  const part = (id, from, to, key, now, label, words) => grip("rotor", at, id, from, 8, to - from, 44, { key, entry: schema[key], now, label, words });
+  return text(0, 12, `↔ The key moves both, the query ${at.wide ? "changes " : ""}the distance: ${distance}`, "rotor-quiet")
+    + stroke(x(0), y, at.width - 26, y, "rotor-zero") + ticks.join("")
+    + keyed(at, "apart", box(k, y - 2.5, q - k, 5, "rotor-apart"))
+    + keyed(at, "key", tip("k", k, y, 8)) + keyed(at, "query", tip("q", q, y, 8))
+    + text(end, 51, `key at ${position}`, "rotor-name-k", END) + text(Math.max(end + 8, Math.min(q - 4, at.width - 92)), 51, `query at ${query}`, "rotor-name-q")
+    + part("move-k", Math.max(0, k - 44), middle, "position", position, "Both: position of the key", `key at ${position}, query at ${query}`)
+    + part("move-q", middle, Math.min(at.width, q + 44), "distance", distance, "Query comes after the key by", `${distance}`);
+}
+
+export const product = (part) => `product ${decimal(part)}`;
 
 function placeOf(n, at) {
   const y0 = at.dials + Math.floor(n / at.columns) * at.dial;
@@ -55,6 +84,9 @@ function placeOf(n, at) {
 // The hand nearer to the pointer goes with it; as far as this plane rotates, the token moves.
 export function drag({ planes, position, distance }, id, { width }) {
   const [kind, number] = id.split("-");
+  const tokens = (dx) => Math.round(trackOf({ width }).invert(26 + dx));
+  if (id === "move-k") return ({ dx }) => ({ position: position + tokens(dx) });
+  if (id === "move-q") return ({ dx }) => ({ distance: distance + tokens(dx) });
   if (kind !== "plane") return null;
   const { cx, cy } = placeOf(Number(number), layout(width));
   const { speed, q, k } = planes[Number(number)];
@@ -79,39 +111,26 @@ function dial(result, n, at) {
   return `<text x="${round(cx)}" y="${y0 + 14}" class="rotor-head"${MIDDLE}>${letter}<tspan class="rotor-quiet" dx="6">dims ${members.join(", ")}</tspan></text>`
     + `<circle cx="${round(cx)}" cy="${round(cy)}" r="${at.radius}" class="rotor-dial"/>`
     + stroke(cx - at.radius, cy, cx + at.radius, cy, "rotor-axis") + stroke(cx, cy - at.radius, cx, cy + at.radius, "rotor-axis")
-    + hand(cx, cy, q.before, scale, "before-q") + hand(cx, cy, k.before, scale, "before-k")
-    + hand(cx, cy, k.rotated, scale, "k") + hand(cx, cy, q.rotated, scale, "q")
+    + hand("k", k, n, cx, cy, scale, at) + hand("q", q, n, cx, cy, scale, at)
     + text(cx, below + 18, `${degrees(speed)} per position`, "rotor-quiet", MIDDLE)
-    + text(cx, below + 35, `product ${decimal(part)}`, "rotor-part", MIDDLE)
+    + text(cx, below + 35, product(part), "rotor-part", `${MIDDLE} data-count="part-${n}"`)
     + target(at, `plane-${n}`, cx - at.radius - 4, cy - at.radius - 4, 2 * at.radius + 8, 2 * at.radius + 8, `plane ${letter}: product ${decimal(part)}`);
-}
-
-// What the hands mean.
-function legend(y, at) {
-  const entries = [["q", at.wide ? "query, rotated" : "query"], ["k", at.wide ? "key, rotated" : "key"], ["before-q", "before rotation"]];
-  const key = inLines(entries, y, { width: at.width, lead: 42, gap: at.wide ? 18 : 8, line: 22, letter: 6.2 }, (style, words, x, line) =>
-    hand(x + 4, line, [26, 0], 1, style) + text(x + 42, line + 4.5, words, "rotor-quiet"));
-  return { inside: key.inside, bottom: key.bottom + 10 };
 }
 
 function sums(result, y, at) {
   const total = `= ${decimal(result.score)}`;
-  const far = `✓ With the key at 0 and the query at ${result.distance}, the same: difference ${small(result.difference)}`;
-  const near = at.wide ? "✓ This is the start. Move both, and the score doesn't change" : "✓ The start: move both, same score";
-  const check = !result.position ? near : at.wide ? far : "✓ The same score with the key at 0";
   const first = `<text x="0" y="${y}" class="rotor-sum">q · k = ${sumOf(result.planes)}${at.wide ? ` <tspan class="rotor-total">${total}</tspan>` : ""}</text>`;
-  const second = at.wide ? "" : text(44, y + 22, total, "rotor-total");
-  const next = y + (at.wide ? 24 : 46);
-  return { inside: first + second + text(0, next, check, "rotor-same"), bottom: next };
+  const bottom = y + (at.wide ? 0 : 22);
+  const dotted = text(at.width, bottom, "dotted: before rotation", "rotor-quiet", END);
+  return { inside: first + (at.wide ? "" : text(44, bottom, total, "rotor-total")) + dotted, bottom };
 }
 
 export function draw(result, { width = 720, live = false, part, label = "Query and key in each plane, rotated to their positions, and their score" } = {}) {
-  const at = { ...layout(width), live, entry: "plane-0" };
+  const at = { ...layout(width), live, entry: "move-k" };
   const dials = result.planes.map((_, n) => dial(result, n, at)).join("");
   const first = () => {
-    const key = legend(at.dials + (4 / at.columns) * at.dial, at);
-    const sum = sums(result, key.bottom + 20, at);
-    return { inside: (at.wide ? strips(result, at) : "") + dials + key.inside + sum.inside, bottom: sum.bottom + 10 };
+    const sum = sums(result, at.dials + (4 / at.columns) * at.dial + 12, at);
+    return { inside: track(result, at) + (at.wide ? strips(result, at) : "") + dials + sum.inside, bottom: sum.bottom + 10 };
   };
   const second = () => {
     const chart = curves(result, at.wide ? 14 : at.strips + 3 * at.row + 14, at, target);

@@ -9,8 +9,6 @@ export function degrees(angle) {
   return `${decimal(size, size >= 1 || size === 0 ? 1 : 2)}°`;
 }
 
-export const small = (value) => (value < 1e-12 ? "0 (up to rounding)" : value.toExponential(0));
-
 // Parts with their signs: 0.31 − 0.84 + 1.20.
 export const sumOf = (planes) =>
   planes.map(({ part }, i) => (i ? (part < 0 ? ` − ${decimal(-part)}` : ` + ${decimal(part)}`) : decimal(part))).join("");
@@ -19,8 +17,8 @@ export function describe({ position, query_position: query, distance, score, at_
   const where = `Key at ${position}, query at ${query}`;
   const same = position
     ? `Moved back together to ${0} and ${distance}, they also score ${decimal(start)}: only the distance counts.`
-    : "Move both: the hands rotate, but the score doesn't change.";
-  return `${where}, layout ${layout}: q · k = ${decimal(score)}. ${same}`;
+    : "";
+  return `${where}, layout ${layout}: q · k = ${decimal(score)}. ${same}`.trim();
 }
 
 export function table(result) {
@@ -58,6 +56,7 @@ export function explain(result, id) {
     const plane = result.planes[Number(n)];
     return { text: explainPlane(result, plane), also: plane.members.flatMap((m) => [`q-${m}`, `k-${m}`]) };
   }
+  if (name === "move") return { text: `q · k = ${decimal(result.score)}`, also: [] };
   if (name === "dot") {
     const { distance, layout, other, curves } = result;
     const rest = distance ? "Weights trained for one layout give wrong scores in the other." : "At distance 0, query and key rotate alike, so both layouts agree.";
