@@ -40,9 +40,9 @@ class BitsDial(LivingWidget):
 
     _widget = "bits_dial"
     caption = (
-        "Keys of one head of the trained model on 32 tokens, before and after rounding to 3 bits, "
-        "with one scale for every 16 tokens of a channel. Below: the ladder of codes of one "
-        "channel, and the weights of one query before and after."
+        "Keys of one head of the trained model on 32 tokens. Top: the largest of each channel. "
+        "Middle: one channel on its ladder of codes, before and after rounding to 3 bits, with "
+        "one scale for every 16 tokens. Bottom: the weights of one query before and after."
     )
 
     def _data(self) -> str:

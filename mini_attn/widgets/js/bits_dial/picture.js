@@ -1,101 +1,117 @@
-// The dial's picture: a matrix before and after, the rungs under the numbers of one of its channels, and
-// one query's weights before and after; a token has its column in all. Pure: numbers in, SVG out.
-import { END, box, field, round, stroke, surface, svg, targets, text } from "../core/svg.js";
+// The dial's picture: the channels of a matrix, the rungs under the numbers of one of them, and one
+// query's weights before and after; a token has its column in both. Pure: numbers in, SVG out.
+import { keyed } from "../core/motion.js";
+import { END, box, grip, round, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal, quote, shortWeight } from "../core/text.js";
 import { GROUP } from "./compute.js";
-import { lossOf, percent } from "./words.js";
+import schema from "./schema.json" with { type: "json" };
 
-const SHADES = 8;
-const SIDE = 44; // what a panel has beside its tokens
-const HEAD = 20; // and above them
+const SIDE = 40; // what the panels have beside their tokens
+const HEAD = 22; // and above them
+const STRIP = 58; // the tallest bar of the channels
+const SHELF = HEAD + 16 + STRIP; // where their bars stand
 
 const target = targets("dial", 0);
 
-// A panel's words, and what can be pointed at: [id, x, y, width, height, label] each.
-const panel = (at, x, y, tall, title, note, hits) => text(x, y + 13, title, "dial-head") + text(x + at.tokens, y + 13, note, "dial-quiet", END)
-  + field(at, surface(at, x, y + HEAD, at.tokens, tall) + hits.map((hit) => target(at, ...hit)).join(""));
+const layout = (width) => ({ width, tokens: width - SIDE, cell: (width - SIDE) / GROUP / 2, bar: width / GROUP });
 
-// A target as tall as the panel for each token.
-const columns = (at, id, x, y, words, label) => words.map((word, t) => [`${id}-${t}`, x + t * at.cell, y + HEAD, at.cell, at.tall, `${word}: ${label(t)}`]);
+// The largest number of each channel, and the one that fills the strip: the outlier at its largest.
+function sizesOf({ cells, special, outlier, show }) {
+  const sizes = cells[0].map((_, c) => Math.max(...cells.map((row) => Math.abs(row[c].x))));
+  return { sizes, most: Math.max(...sizes, show === "keys" ? (schema.outlier.max * sizes[special]) / outlier : 0) };
+}
+const tallOf = (size, most) => STRIP * Math.sqrt(size / most);
 
-const split = (axis, at, x, y, tall) => (axis === "channel" ? stroke(x + at.tokens / 2, y, x + at.tokens / 2, y + tall, "dial-split") : "");
-
-// The numbers as cells, each channel by its own largest: full where they are positive, small where not.
-function shaded({ cells, show }, key, at, x, y) {
-  const paths = Array(2 * SHADES + 1).fill(""); // from the largest negative to the largest positive
-  cells[0].forEach((_, c) => {
-    const most = Math.max(...cells.map((row) => Math.abs(row[c].x)));
-    cells.forEach((row, t) => {
-      const shade = Math.max(-SHADES, Math.min(SHADES, Math.round((SHADES * row[c][key]) / most)));
-      paths[SHADES + shade] += shade < 0 ? `M${t}.2 ${c}.2h.6v.6h-.6z` : `M${t} ${c}h1v1h-1z`;
-    });
+// A bar for each channel; a knob below says which one is on the ladder, one on top makes it larger.
+function channels(result, at) {
+  const { show, channel, special, outlier } = result;
+  const { sizes, most } = sizesOf(result);
+  const { bar, hit } = at;
+  const bars = sizes.map((size, c) => {
+    const tall = tallOf(size, most);
+    return keyed(at, `c-${c}`, box(c * bar + 3, SHELF - tall, bar - 6, tall, `dial-${show}${c === channel ? " dial-chosen" : ""}`))
+      + (bar < hit ? "" : target(at, `c-${c}`, c * bar, HEAD, bar, SHELF - HEAD, `channel ${c}, up to ${decimal(size)}`));
   });
-  return `<g transform="translate(${x} ${y}) scale(${at.cell} ${at.row})">${paths.map((d, n) =>
-    `<path d="${d}" class="dial-${n < SHADES ? "minus" : show}" fill-opacity="${Math.abs(n / SHADES - 1)}"/>`).join("")}</g>`;
+  const knob = (c, y) => `<circle cx="${round((c + 0.5) * bar)}" cy="${round(y)}" r="7" class="dial-knob"/>`;
+  const hold = (id, c, y, more) => grip("dial", at, id, Math.min(at.width - hit, Math.max(0, (c + 0.5) * bar - hit / 2)), y, hit, hit, more);
+  const top = SHELF - tallOf(sizes[special], most);
+  const large = show === "values" ? "" : stroke((special + 0.5) * bar, SHELF - STRIP, (special + 0.5) * bar, top, "dial-track") + knob(special, top) + text((special + 0.5) * bar + 11, top - 3, `× ${outlier}`, "dial-strong")
+    + hold("outlier", special, Math.min(top + 12, SHELF) - hit, { key: "outlier", entry: schema.outlier, now: outlier, label: `Outlier, channel ${special} of the keys`, words: `${outlier} times as large` });
+  const other = `Show the ${show === "keys" ? "values" : "keys"}`;
+  return text(0, 14, `Largest ${show} of each channel`, "dial-head") + (at.live ? text(at.width - 4, 15, other, "dial-link", END) : "")
+    + target(at, "show", at.width - 108, 0, 108, hit, other) + bars.join("") + stroke(0, SHELF, at.width, SHELF, "dial-split")
+    + knob(channel, SHELF + 11) + large
+    + hold("channel", channel, SHELF, { key: "channel", entry: schema.channel, now: channel, label: "Channel on the ladder", words: `channel ${channel}` });
 }
 
-// With a bar for the largest number of each channel.
-function map(result, id, title, at, x, y) {
-  const key = id === "b" ? "x" : "back";
-  const top = y + HEAD;
-  const sizes = result.cells[0].map((_, c) => Math.max(...result.cells.map((row) => Math.abs(row[c][key]))));
-  const most = Math.max(...sizes);
-  const hits = sizes.map((size, c) => [`${id}-${c}`, x, top + c * at.row, at.tokens, at.row, `channel ${c}, up to ${decimal(size)}`]);
-  return shaded(result, key, at, x, top) + split(result.axis, at, x, top, at.map)
-    + sizes.map((size, c) => box(x + at.tokens + 4, top + c * at.row + 1, (size / most) * 38, at.row - 2, "dial-size")).join("")
-    + text(x + at.tokens + 4, y + 13, decimal(most, 1), "dial-quiet")
-    + box(x, top + result.channel * at.row - 1, at.tokens, at.row + 2, "dial-chosen") + panel(at, x, y, at.map, title, id === "b" ? "small: negative" : "bars: largest", hits);
+// One target for as many tokens as a finger covers: it stands for the one of them that matters most.
+function columns(at, id, y, tall, words, matters, label) {
+  let many = 1;
+  while (many * at.cell < at.hit) many *= 2;
+  return words.flatMap((_, first) => (first % many ? [] : [words.slice(first, first + many).reduce((best, __, i) => (matters(first + i) > matters(best) ? first + i : best), first)]))
+    .map((t) => target(at, `${id}-${t}`, Math.floor(t / many) * many * at.cell, y, many * at.cell, tall, `${words[t]}: ${label(t)}`)).join("");
 }
+
+const split = (at, y, tall) => stroke(at.tokens / 2, y, at.tokens / 2, y + tall, "dial-split");
 
 // The rungs of each group under its numbers, as far as they reach; 256 are too close to be drawn.
-function ladder({ cells, bits, axis, channel, show, words }, at, x, y) {
+function ladder({ cells, bits, axis, channel, show, words }, at, y) {
   const column = cells.map((row) => row[channel]);
   const shown = column.flatMap(({ x: number, back }) => [number, back]);
   const [low, high] = [Math.min(...shown), Math.max(...shown)];
-  const top = y + HEAD;
-  const up = (value) => round(top + 6 + ((high - value) / (high - low || 1)) * (at.tall - 12));
+  const { tokens, cell } = at;
+  const [top, tall] = [y + HEAD, at.ladder];
+  const up = (value) => round(top + 8 + ((high - value) / (high - low || 1)) * (tall - 16));
   const every = axis === "channel" ? GROUP : 1; // tokens that share a rung
   let rungs = "";
   if (bits < 8) {
     for (let t = 0; t < column.length; t += every) {
       for (let code = 0; code < 2 ** bits; code++) {
         const level = up(code * column[t].scale + column[t].zero);
-        if (level >= top && level <= top + at.tall) rungs += `M${round(x + t * at.cell)} ${level}h${round(every * at.cell)}`;
+        if (level >= top && level <= top + tall) rungs += `M${round(t * cell + 1)} ${level}h${round(every * cell - 2)}`;
       }
     }
   }
+  const dot = (t, value, r, style) => `<circle cx="${round((t + 0.5) * cell)}" cy="${up(value)}" r="${r}" class="dial-${style}"/>`;
   const marks = column.map(({ x: number, back }, t) => {
-    const [middle, from, to] = [round(x + (t + 0.5) * at.cell), up(number), up(back)];
-    return `${stroke(middle, from, middle, to, "dial-error")}<circle cx="${middle}" cy="${from}" r="2.8" class="dial-before"/><circle cx="${middle}" cy="${to}" r="2" class="dial-${show}"/>`;
+    const middle = round((t + 0.5) * cell);
+    return stroke(middle, up(number), middle, up(back), "dial-error") + dot(t, number, at.dot + 1.5, "before");
   });
-  const side = (value, level) => text(x + at.tokens + 4, level, decimal(value, 1), "dial-quiet");
-  return `<path d="${rungs}" class="dial-rung"/>${split(axis, at, x, top, at.tall)}${marks.join("")}${side(high, top + 10)}${side(low, top + at.tall)}`
-    + panel(at, x, y, at.tall, `Channel ${channel}: ${bits === 16 ? "no" : 2 ** bits} codes`, "○ before ● after", columns(at, "n", x, y, words, (t) => decimal(column[t].back)));
+  const after = column.map(({ back }, t) => keyed(at, `n-${t}`, dot(t, back, at.dot, show)));
+  const side = (value, level) => text(tokens + 4, level, decimal(value, 1), "dial-quiet");
+  const many = bits === 16 ? "no" : `${2 ** bits}`;
+  return text(0, y + 14, `Channel ${channel}: ${many} codes`, "dial-head") + text(at.width, y + 14, "○ before ● after", "dial-quiet", END)
+    + `<path d="${rungs}" class="dial-rung"/>${axis === "channel" ? split(at, top, tall) : ""}${marks.join("")}${after.join("")}${side(high, top + 12)}${side(low, top + tall)}`
+    + columns(at, "n", top, tall, words, (t) => Math.abs(column[t].back - column[t].x), (t) => decimal(column[t].back));
 }
 
-function weights({ exact, after, words }, at, x, y) {
+function weights({ exact, after, words }, at, y) {
+  const { cell, tokens } = at;
   const bottom = y + HEAD + at.tall;
-  const bar = (weight, t, style) => box(x + t * at.cell + 1, bottom - weight * (at.tall - 12), at.cell - 2, weight * (at.tall - 12), style);
+  const bar = (weight, t, style) => box(t * cell + 1, bottom - weight * at.tall, cell - 2, weight * at.tall, style);
   const best = exact.weights.indexOf(Math.max(...exact.weights));
-  return words.map((_, t) => bar(after.weights[t], t, "dial-weight") + bar(exact.weights[t], t, "dial-exact")).join("") + stroke(x, bottom, x + at.tokens, bottom, "dial-split")
-    + text(x + best * at.cell - 4, y + HEAD + 24, `${quote(words[best])} ${shortWeight(exact.weights[best])} → ${shortWeight(after.weights[best])}`, "dial-word", END)
-    + panel(at, x, y, at.tall, `Weights of the last ${quote(words.at(-1))}`, "outline: exact", columns(at, "w", x, y, words, (t) => decimal(after.weights[t])));
+  const all = [exact.weights, after.weights];
+  return words.map((_, t) => keyed(at, `w-${t}`, bar(after.weights[t], t, "dial-weight")) + bar(exact.weights[t], t, "dial-exact")).join("") + stroke(0, bottom, tokens, bottom, "dial-split")
+    + text(best * cell - 6, y + HEAD + 20, quote(words[best]), "dial-strong", END)
+    + text(best * cell - 6, y + HEAD + 38, `${shortWeight(exact.weights[best])} → ${shortWeight(after.weights[best])}`, "dial-strong", END)
+    + text(0, y + 14, `Weights of the last ${quote(words.at(-1))}`, "dial-head") + text(at.width, y + 14, "outline: exact", "dial-quiet", END)
+    + columns(at, "w", y + HEAD, at.tall, words, (t) => Math.max(...all.map((one) => one[t])), (t) => decimal(after.weights[t]));
 }
 
-export function draw(result, { width = 720, live = false, label = "Keys or values before and after" } = {}) {
+export function draw(result, { width = 720, live = false, touch = false, label = "A channel of keys or values on its ladder of codes, and one query's weights" } = {}) {
   const wide = width >= 600;
-  const half = wide ? (width + 24) / 2 : 0; // from one panel to the one beside it
-  const tokens = (wide ? half - 24 : width) - SIDE;
-  const row = wide ? 8 : 5;
-  const at = { width, live, tokens, row, cell: tokens / GROUP / 2, map: GROUP * row, tall: wide ? 106 : 56, entry: `c-${result.channel}` };
-  const [one, two] = [at.map + HEAD + 6, at.tall + HEAD + 8];
-  const name = result.show === "keys" ? "Keys" : "Values";
-  const places = wide ? [0, one, one, one + two] : [one, 2 * one, 2 * one + two, 2 * (one + two)];
-  const { moved, off, true_bits: bits } = result;
-  const figures = [["weight moved", percent(moved)], ["output off by", percent(off)], ["bits per value, K and V", bits.join(" and ")], ["loss above floor", lossOf(result)]].map(([words, value], n) => {
-    const [x, y] = wide ? [(n * width) / 4, places[3] + 12] : [((n % 2) * width) / 2, places[3] + 12 + 33 * (n >> 1)];
-    return text(x, y, words, "dial-quiet") + text(x, y + 17, value, "dial-number");
-  });
-  return svg("dial", width, places[3] + (wide ? 34 : 67), { live, label }, map(result, "b", `${name} before`, at, 0, 0) + map(result, "c", `${name} after`, at, half, places[0])
-    + ladder(result, at, 0, places[1]) + weights(result, at, half, places[2]) + figures.join(""));
+  const [tall, more] = wide ? [88, 136] : [72, 112];
+  const at = { ...layout(width), live, hit: touch ? 44 : 24, tall, ladder: more, dot: wide ? 4 : 2.5, entry: "channel" };
+  const one = SHELF + (touch ? 46 : 32);
+  const two = one + HEAD + more + 14;
+  return svg("dial", width, two + HEAD + tall + 4, { live, label }, `<g data-panel="channels">${channels(result, at)}</g><g data-panel="ladder">${ladder(result, at, one)}</g><g data-panel="weights">${weights(result, at, two)}</g>`);
+}
+
+// The knob below takes another channel to the ladder; the one on top makes the outlier as tall as the hand.
+export function drag(result, id, { width, state }) {
+  if (id === "channel") return ({ dx }) => ({ channel: state.channel + dx / layout(width).bar });
+  if (id !== "outlier") return null;
+  const { sizes, most } = sizesOf(result);
+  const tall = tallOf(sizes[result.special], most);
+  return ({ dy }) => ({ outlier: (result.outlier * most * (Math.max(0, tall - dy) / STRIP) ** 2) / sizes[result.special] });
 }

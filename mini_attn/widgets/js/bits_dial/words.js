@@ -45,7 +45,9 @@ function explainNumber({ cells, words, channel }, t) {
 export function explain(result, id) {
   const [name, n] = [id[0], Number(id.slice(2))];
   const { words, exact, after } = result;
-  if (name < "n") return { text: explainChannel(result, n), also: [`${name === "c" ? "b" : "c"}-${n}`] };
+  if (id === "show") return { text: "Enter or a tap shows the other half of the cache.", also: [] };
+  if (id === "outlier") return { text: `Channel ${result.special} of the keys, ${result.outlier} times as large, and the query's divided by as much. Drag it up or down.`, also: [] };
+  if (name === "c") return { text: explainChannel(result, id === "channel" ? result.channel : n), also: [] };
   if (name === "n") return { text: explainNumber(result, n), also: [`w-${n}`] };
   return { text: `The last ${quote(words.at(-1))} gives ${quote(words[n])} (token ${n}) a weight of ${decimal(exact.weights[n], 3)} without rounding, and ${decimal(after.weights[n], 3)} now.`, also: [`n-${n}`] };
 }
