@@ -18,6 +18,8 @@ class VariantTable(LivingWidget):
         Sequences, 1 to 1,024.
     device : {"a100", "h100", "h200", "b200"}
         Whose memory and rates count.
+    measure : {"cache", "flops", "step", "fit"}
+        Whose curves are drawn.
 
     Raises
     ------
@@ -29,12 +31,13 @@ class VariantTable(LivingWidget):
     >>> table = VariantTable(batch=1)
     >>> table.context = 131_072
     >>> table
-    VariantTable(context=131072, batch=1, device='h100')
+    VariantTable(context=131072, batch=1, device='h100', measure='cache')
     """
 
     _widget = "variant_table"
     caption = (
         "Seven kinds of attention at the shape of Llama-3-8B, 16 sequences of 8,192 tokens on one "
-        "H100: the cache, the attention FLOPs, the bound of a decode step, and the sequences that "
-        "fit. A row whose cache doesn't fit is crossed and can't be the best."
+        "H100: which is best by cache, attention FLOPs, the bound of a decode step, and the "
+        "sequences that fit. Below: the cache up to this context. A row whose cache doesn't fit is "
+        "crossed and can't be the best."
     )

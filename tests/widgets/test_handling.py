@@ -431,6 +431,18 @@ def stored(page: Page) -> dict[str, object]:
     return json.loads(page.evaluate("localStorage.getItem('living:shape') ?? '{}'"))
 
 
+def test_a_line_without_a_field_has_the_keys_of_a_slider(open_page: Visit) -> None:
+    page = open_page.look("variant_table.html")
+    line = page.get_by_role("slider", name="Tokens in each")
+    line.press("ArrowRight")
+    expect(page.locator(".living-say")).to_contain_text("16 × 12,288 tokens")
+    expect(line).to_be_focused()
+    line.press("End")
+    expect(line).to_have_attribute("aria-valuetext", "1,048,576 tokens")
+    page.locator("[data-id=show-step]").click()
+    expect(page.locator(".living-first")).to_contain_text("Shortest step, bound")
+
+
 @pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_a_choice_goes_to_the_other_pictures(open_page: Visit, protocol: str) -> None:
     page = open_page("both.html", protocol=protocol)

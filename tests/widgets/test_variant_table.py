@@ -18,7 +18,7 @@ from tests.javascript import run
 SCHEMA = load_schema("variant_table")
 ATTENDED = ("indexer", "compressed", "scores", "weighted sum")
 STATES = [
-    {"context": context, "batch": batch, "device": device}
+    {"context": context, "batch": batch, "device": device, "measure": "cache"}
     for context, batch, device in itertools.product(
         (16, 1000, 1025, 4096, 4097, 8192, 131_072, 2**20),
         (1, 16, 1024),
@@ -85,7 +85,9 @@ def words(state: dict[str, Any]) -> dict[str, Any]:
     body = """
       const { compute, describe, draw, explain, table } = living.registry.variant_table;
       const result = compute(input);
-      const ids = [...draw(result, { live: true }).matchAll(/data-id="([^"]+)"/g)].map((m) => m[1]);
+      const all = ["cache", "flops", "step", "fit"].map((measure) => ({ ...result, measure }));
+      const markup = all.map((one) => draw(one, { live: true })).join("");
+      const ids = [...markup.matchAll(/data-id="([^"]+)"/g)].map((m) => m[1]);
       const said = Object.fromEntries(ids.map((id) => [id, explain(result, id).text]));
       return { sentence: describe(result), said, table: table(result), result };"""
     return run(body, state)
@@ -111,7 +113,7 @@ def test_texts_carry_the_numbers() -> None:
     last = list(ONE_SHAPE).index("nsa")
     assert "128 complete blocks × (1,024 (mean keys)" in got["said"][f"cache-{last}"]
     assert "(128 means + 1,024 keys of chosen blocks + 512" in got["said"][f"flops-{last}"]
-    mixed = words({"context": 256, "batch": 1024, "device": "h100"})
+    mixed = words({"context": 256, "batch": 1024, "device": "h100", "measure": "cache"})
     assert mixed["table"]["rows"][0][6] == "memory, mostly"
     assert mixed["table"]["rows"][place][6] == "arithmetic, mostly"
 
@@ -119,7 +121,75 @@ def test_texts_carry_the_numbers() -> None:
 def test_says_what_does_not_fit() -> None:
     """Every way to fit: all, some, none."""
     states = ((16, 1), (8192, 16), (131_072, 64))
-    said = [words({"context": c, "batch": b, "device": "a100"})["sentence"] for c, b in states]
+    said = [
+        words({"context": c, "batch": b, "device": "a100", "measure": "cache"})["sentence"]
+        for c, b in states
+    ]
     assert "All fit" in said[0]
     assert re.search(r"multi-head doesn't fit", said[1])
     assert "don't fit" in said[2]
+
+
+DRAWN = """
+  const { choose, compute, describe, drag, draw } = living.registry.variant_table;
+  return input.states.map((state) => {
+    const result = compute(state);
+    const way = drag(result, "context", { width: 654, state });
+    return {
+      markup: draw(result, { width: input.width, live: true, touch: input.touch }),
+      sentence: describe(result), best: result.best,
+      to: [-9999, 0, 40, 9999].map((dx) => way({ dx }).context),
+      chosen: choose({}, state, "show-step").measure,
+    };
+  });"""
+DEFAULT = {key: entry["default"] for key, entry in SCHEMA.items()}
+
+
+def drawn(states: list[dict[str, Any]], width: int = 654, *, touch: bool = False) -> list[Any]:
+    return run(DRAWN, {"states": states, "width": width, "touch": touch})
+
+
+def test_each_card_names_its_winner_and_opens_its_curves() -> None:
+    """At 8,192 tokens one variant wins three of the four; what doesn't fit never wins."""
+    start, none = drawn([DEFAULT, {**DEFAULT, "context": 2**20, "batch": 1024}])
+    assert len(re.findall(r">✓ Multi-query<", start["markup"])) == 3
+    assert start["chosen"] == "step"
+    assert "multi-query keeps least" in start["sentence"]
+    assert none["markup"].count("✗ none fits") == 2  # cache and step
+    assert "None of them fits" in none["sentence"]
+
+
+def test_the_curves_end_at_the_line_and_say_nothing_beyond() -> None:
+    """The answer to the question on the page isn't drawn before somebody drags the line there."""
+    ends = []
+    for state in drawn([DEFAULT, {**DEFAULT, "context": 65_536}]):
+        paths = re.findall(r'<path d="M([^"]+)" class="vary-curve', state["markup"])
+        ends.append(max(float(x) for path in paths for x in re.findall(r"([\d.]+),", path)))
+    line = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', state["markup"])]
+    assert ends[0] < ends[1] == line[0]
+
+
+def test_rows_keep_their_keys_and_change_places() -> None:
+    """Sorted by their curves: the window is overtaken by nobody, and overtakes at 65,536 tokens."""
+    order = [
+        re.findall(r'data-part="row-([^"]+)"', state["markup"])
+        for state in drawn([DEFAULT, {**DEFAULT, "context": 65_536}])
+    ]
+    assert sorted(order[0]) == sorted(order[1]) == sorted(ONE_SHAPE)
+    assert order[0][-1] == "mqa"
+    assert order[1][-1] == "sliding_window"
+
+
+def test_the_line_is_dragged_along_its_axis() -> None:
+    least, same, further, most = drawn([DEFAULT])[0]["to"]
+    assert (least, same, most) == (256, 8192, 2**20)
+    assert 8192 < further < 65_536
+    assert float(f"{further:.2g}") == further or further & (further - 1) == 0
+
+
+@pytest.mark.parametrize(("width", "touch", "least"), [(654, False, 24), (336, True, 44)])
+def test_targets_are_as_large_as_a_finger(width: int, *, touch: bool, least: int) -> None:
+    markup = drawn([DEFAULT], width, touch=touch)[0]["markup"]
+    sizes = re.findall(r'width="([\d.]+)" height="([\d.]+)"[^>]*class="vary-target', markup)
+    assert len(sizes) == 4 + 7 + 1
+    assert all(float(side) >= least for size in sizes for side in size)

@@ -100,7 +100,7 @@ function weights({ exact, after, words }, at, y) {
 
 export function draw(result, { width = 720, live = false, touch = false, label = "A channel of keys or values on its ladder of codes, and one query's weights" } = {}) {
   const wide = width >= 600;
-  const [tall, more] = wide ? [88, 136] : [72, 112];
+  const [tall, more] = wide ? [80, 122] : [72, 112];
   const at = { ...layout(width), live, hit: touch ? 44 : 24, tall, ladder: more, dot: wide ? 4 : 2.5, entry: "channel" };
   const one = SHELF + (touch ? 46 : 32);
   const two = one + HEAD + more + 14;

@@ -133,10 +133,10 @@ class View {
 
   // A part that stands for a key of the state has the keys of a slider; an upright one up and down.
   slide(event) {
-    const { grip } = event.target.dataset;
+    const { grip, stops: kind } = event.target.dataset;
     const { controls, schema } = this.definition;
     const upright = event.target.matches("[aria-orientation]");
-    const next = grip && pressed(controls.find(({ key }) => key === grip) ?? {}, schema[grip], this.model.get(grip), event.key, upright);
+    const next = grip && pressed(controls.find(({ key }) => key === grip) ?? { kind }, schema[grip], this.model.get(grip), event.key, upright);
     if (next === undefined) return false;
     event.preventDefault();
     this.stop();

@@ -6,7 +6,7 @@ import { MEASURES, amount, named, short } from "./words.js";
 
 const WIDE = 560;
 const LEAST = 0.0001; // nats: what is less lies on the axis
-const SHAPES = [
+export const SHAPES = [
   (r) => `M${-r} ${-r} h${2 * r} v${2 * r} h${-2 * r} Z`,
   (r) => `M${-r} 0 a${r} ${r} 0 1 0 ${2 * r} 0 a${r} ${r} 0 1 0 ${-2 * r} 0 Z`,
   (r) => `M0 ${-1.25 * r} l${1.2 * r} ${2.1 * r} h${-2.4 * r} Z`,

@@ -64,9 +64,12 @@ function rowOf(variant, { context, batch }, device) {
   };
 }
 
+// All variants at another context.
+export const rowsAt = (context, { batch }, device) => comparison.variants.map((variant) => rowOf(variant, { context, batch }, device));
+
 export function compute(state) {
   const device = DEVICES.get(state.device);
-  const rows = comparison.variants.map((variant) => rowOf(variant, state, device));
+  const rows = rowsAt(state.context, state, device);
   const there = rows.filter((row) => row.fits); // the others can't win
   const best = {
     cache: Math.min(...there.map((row) => row.cache)), flops: Math.min(...rows.map((row) => row.flops)),

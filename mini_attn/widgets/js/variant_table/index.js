@@ -1,6 +1,6 @@
-// All variants at one shape: what a cached step keeps, computes, reads and how many fit.
+// All variants at one shape: what a cached step keeps, computes, reads and how many fit, over the context.
 import { DEVICES, compute } from "./compute.js";
-import { draw } from "./picture.js";
+import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -9,11 +9,11 @@ export default {
   title: "The variants side by side",
   schema,
   controls: [
-    { key: "context", label: "Tokens in each (context)", kind: "log" },
     { key: "batch", label: "Sequences (batch)", kind: "log" },
     { key: "device", label: "Device", kind: "select", options: schema.device.values.map((key) => [key, DEVICES.get(key).name]) },
   ],
-  main: ["context"],
+  main: ["batch"],
   shares: true,
-  compute, draw, describe, table, explain,
+  choose: (_, state, id) => (id.startsWith("show-") ? { ...state, measure: id.slice(5) } : null),
+  compute, drag, draw, describe, table, explain,
 };

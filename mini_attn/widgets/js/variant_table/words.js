@@ -30,16 +30,18 @@ function named({ short }) {
 
 const listed = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
 
+const WINS = { cache: "keeps least", flops: "computes least", step: "has the shortest step", fit: "fits most often" };
+
 export function describe(result) {
-  const { rows, batch, context, base, device_name: device } = result;
-  const least = rows.reduce((a, b) => (b.cache < a.cache ? b : a));
+  const { rows, batch, context, base, device_name: device, measure: key, best } = result;
   const plain = rows[0];
-  const start = `${base}'s shape, ${whole(batch)} × ${whole(context)} tokens: ${named(plain)} keeps ${bytes(plain.cache)}, ${named(least)} ${bytes(least.cache)}.`;
   const out = rows.filter((row) => !row.fits);
+  const winner = rows.findLast((row) => row[key] === best[key] && (row.fits || key === "flops" || key === "fit"));
+  const who = winner ? `${named(winner)} ${WINS[key]}, ${shown(key, winner[key])}; ${named(plain)}: ${shown(key, plain[key])}.` : `${named(plain)}: ${shown(key, plain[key])}.`;
   const fits = !out.length ? `All fit on one ${device}.`
     : out.length === rows.length ? `None of them fits on one ${device}.`
       : `On one ${device}, ${listed(out.map(named))} ${out.length > 1 ? "don't" : "doesn't"} fit.`;
-  return `${start} ${fits}`;
+  return `${base}'s shape, ${whole(batch)} × ${whole(context)} tokens: ${who} ${fits}`;
 }
 
 export function table(result) {
@@ -80,6 +82,8 @@ function explainStep({ device }, row) {
 // What stands behind a bar.
 export function explain(result, id) {
   const [key, i] = id.split("-");
+  if (id === "context") return { text: "Drag the line, or move it with the left and right arrow keys.", also: [] };
+  if (key === "show") return { text: `${shown(i, result.best[i])} is the best here. A tap shows the curves.`, also: [] };
   const row = result.rows[Number(i)];
   if (key === "cache") return { text: explainCache(result, row), also: [] };
   if (key === "flops" && row.read_by) {
