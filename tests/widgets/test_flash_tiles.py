@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -276,38 +277,86 @@ def open_page(visits: Visit) -> Iterator[Visit]:
     yield from watched(visits)
 
 
+MOVED = """
+  const { choose, compute, draw } = living.registry.flash_tiles;
+  const said = (markup, name) => markup.match(new RegExp(` data-${name}="([^"]+)"`))?.[1];
+  const parts = ({ width, touch, ...state }) => {
+    const markup = draw(compute(state), { width, touch, live: true });
+    const keyed = [...markup.matchAll(/<g class="living-keyed"[^>]*>/g)];
+    const sizes = [...markup.matchAll(/width="([\\d.]+)" height="([\\d.]+)"[^>]*living-grip/g)];
+    const from = ([tag]) => [said(tag, "part"), said(tag, "from") ?? null];
+    return {
+      keys: Object.fromEntries(keyed.map(from)),
+      grips: sizes.map(([, ...size]) => size.map(Number)),
+      written: choose({}, state, "moved-written").written,
+    };
+  };
+  return input.map(parts);"""
+
+
+def test_blocks_are_read_and_written_where_the_loop_does_it() -> None:
+    """K and V come anew for each tile, Q for each row; O leaves as a row ends."""
+    steps = [DEFAULT | {"step": step, "width": 654} for step in range(65)]
+    drawn = [one["keys"] for one in run(MOVED, steps)]
+    tiles = [(one["row"], one["column"]) for one in run(COMPUTE, steps)]
+    for (before, old), (after, new) in itertools.pairwise(zip(drawn, tiles, strict=True)):
+        fresh = {key: origin for key, origin in after.items() if key not in before}
+        assert ("tile" in before) <= ("tile" in after) or steps[-1]["step"] == 64
+        loads = {key.rsplit("-", 1)[0] for key in fresh if key.startswith("part-")}
+        wanted = {f"part-{name}" for name in "kv" if old[1] != new[1]}
+        wanted |= {"part-q"} if old[0] != new[0] else set()
+        assert loads == wanted
+        assert any(key.startswith("out-") for key in fresh) == (
+            old[0] != new[0] or "tile" not in after
+        )
+        for key, origin in fresh.items():
+            assert origin is None or origin in before or "tile" not in before, key
+
+
+@pytest.mark.parametrize(("width", "touch", "least"), [(654, False, 24), (336, True, 44)])
+def test_handles_are_as_large_as_a_finger(width: int, *, touch: bool, least: int) -> None:
+    [one] = run(MOVED, [DEFAULT | {"width": width, "touch": touch}])
+    assert len(one["grips"]) == 3
+    assert all(side >= least for size in one["grips"] for side in size)
+    assert one["written"] is True
+
+
 @pytest.mark.browser
 def test_the_end_of_the_fast_memory_is_dragged_and_has_keys(open_page: Visit) -> None:
     page = open_page.look("flash.html")
-    slider = page.get_by_role("slider", name="Fast memory").first
-    grip = page.locator("[data-id=memory]")
+    grip = page.get_by_role("slider", name="Fast memory")
     pull(page, grip, -60)
-    less = int(slider.input_value())
+    less = int(grip.get_attribute("aria-valuenow") or 0)
     assert less < 148
     expect(page.locator(".living-say")).to_contain_text(f"148.5 kB, and the fast memory has {less}")
-    grip.focus()
-    page.keyboard.press("ArrowRight")
-    expect(slider).to_have_value(str(less + 1))
+    grip.press("ArrowRight")
+    expect(grip).to_have_attribute("aria-valuenow", str(less + 1))
     pull(page, grip, 900)
-    expect(slider).to_have_value("256")
+    expect(grip).to_have_attribute("aria-valuenow", "256")
 
 
 @pytest.mark.browser
-def test_the_tile_is_dragged_to_other_blocks(open_page: Visit) -> None:
-    """To the right more keys, down more queries; the selects say the same."""
+def test_tile_and_ends_are_dragged_to_other_blocks(open_page: Visit) -> None:
+    """To the right more keys, down more queries; the handles of the blocks say the same."""
     page = open_page.look("flash.html")
     tile = page.locator("[data-id=tile]")
-    queries, keys = page.get_by_label("Queries per block"), page.get_by_label("Keys per block")
+    queries, keys = (page.get_by_role("slider", name=f"{n} per block") for n in ("Queries", "Keys"))
+    assert page.locator(".living-controls [data-control]").count() <= 3
     pull(page, tile, 0, 40)
-    expect(queries).to_have_value("256")
-    expect(keys).to_have_value("128")
+    expect(queries).to_have_attribute("aria-valuenow", "256")
+    expect(keys).to_have_attribute("aria-valuenow", "128")
     pull(page, tile, -22)
-    expect(keys).to_have_value("32")
+    expect(keys).to_have_attribute("aria-valuenow", "32")
     pull(page, tile, 1, 1)  # a tap
-    expect(keys).to_have_value("32")
-    queries.select_option("128")
-    keys.select_option("128")
+    expect(keys).to_have_attribute("aria-valuenow", "32")
+    queries.press("ArrowLeft")
+    for _ in range(2):
+        keys.press("ArrowRight")
     expect(page.locator(".living-say")).to_contain_text("moves 1.44 MB")
+    pull(page, keys, 28)
+    expect(keys).to_have_attribute("aria-valuenow", "256")
+    page.locator("[data-id=moved-written]").click()
+    expect(page.locator(".living-first")).to_contain_text("materialized")
 
 
 @pytest.mark.browser

@@ -2,6 +2,7 @@
 // what is moved and computed. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { scaleLinear } from "d3-scale";
 import { nearest } from "../core/drag.js";
+import { keyed } from "../core/motion.js";
 import { END, MIDDLE, box, grip, round, stroke, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 import { KILO } from "./compute.js";
@@ -38,44 +39,62 @@ function square({ rows, row, column, done, tile, nq, nk, skipped, causal, writte
     + (causal ? path([`M${X},${Y}h${side}v${side}z`], "flash-mask") + path(rest, "flash-skip") : "")
     + (skipped ? text(X + side - 5, Y + 16, "skipped", "flash-quiet", END) : "")
     + path([block(X, Y, side, side)], `flash-frame ${stored}`)
-    + (tile && !done ? box(x, y, w, h, "flash-now") + `<circle cx="${round(x + w)}" cy="${round(y + h)}" r="4" class="flash-knob"/>` : "")
+    + (tile && !done ? keyed(at, "tile", box(x, y, w, h, "flash-now")) : "")
     + target(at, "tile", x + w / 2 - Math.max(12, w / 2), y + h / 2 - Math.max(12, h / 2), Math.max(24, w), Math.max(24, h), `tile ${whole(tile)}`);
 }
 
-// Q and O beside the square, K and V above it: each with its blocks, and the one that is held.
-function strips({ nq, nk, row, column, tile, done, tokens, written }, at) {
+const { block_q: Q, block_k: K } = schema;
+
+// The end of a block can be taken: a longer one has more queries, or more keys.
+function end(at, key, { values }, size, x, y, what) {
+  const { hit } = at;
+  return (at.live ? `<circle cx="${round(x)}" cy="${round(y)}" r="6" class="flash-knob"/>` : "")
+    + grip("flash", at, key, x - hit / 2, y - hit / 2, hit, hit, { key, entry: { min: values[0], max: values.at(-1) }, now: size, label: `${what} per block`, words: `${size} ${what.toLowerCase()}` });
+}
+
+// Q and O beside the square, K and V above it: each with its blocks, and the one that is held. The
+// last block of O comes out of the sum.
+function strips({ nq, nk, row, column, tile, done, tokens, written, block_q: bq, block_k: bk }, at) {
   const { side } = at;
   const held = tile && !done ? 1 : 0;
-  const strip = (name, n, from, many, z, down) => {
+  const written_rows = done ? nq : row;
+  const strip = (name, n, blocks, z, down) => {
     const turned = (u, length, thick = 12, v = z) => (down ? [v, Y + u, thick, length] : [X + u, v, length, thick]);
-    return box(...turned(0, side), `flash-strip flash-${name}`) + box(...turned((from * side) / n, (many * side) / n), `flash-full flash-${name}`)
+    return box(...turned(0, side), `flash-strip flash-${name}`)
+      + blocks.map(([key, from, many, origin]) => keyed(at, key, box(...turned((from * side) / n, (many * side) / n), `flash-full flash-${name}`), { from: origin })).join("")
       + (down ? text(z + (name === "q" ? -12 : 16), Y + 11, name.toUpperCase(), "flash-head") : text(X - 18, z + 11, name.toUpperCase(), "flash-head"))
       + target(at, name, ...turned(0, side, 24, z - { v: 12, k: 4, q: 12, o: 0 }[name]), `${name.toUpperCase()}, ${n} blocks`);
   };
-  return strip("v", nk, column, held, 22) + strip("k", nk, column, held, 38) + strip("q", nq, row, held, X - 16, true)
-    + strip("o", nq, 0, done ? nq : row, X + side + 4, true) + text(0, 13, "Large memory", "flash-head")
-    + text(X, at.end + 15, `${whole(tokens)} × ${whole(tokens)} scores, ${written ? "materialized" : "a tile at a time"}`, "flash-quiet");
+  const one = (name, at) => (held ? [[`held-${name}`, at, 1]] : []);
+  const out = written_rows ? [["out", 0, written_rows - 1], [`out-${written_rows}`, written_rows - 1, 1, "part-o"]] : [];
+  return strip("v", nk, one("v", column), 22) + strip("k", nk, one("k", column), 38) + strip("q", nq, one("q", row), X - 16, true)
+    + strip("o", nq, out, X + side + 4, true) + text(0, 13, "Large memory", "flash-head")
+    + text(X, at.end + 15, `${whole(tokens)}²${at.wide ? " scores" : ""}, tiles of ${bq} × ${bk}${written ? ", materialized" : ""}`, "flash-quiet")
+    + end(at, "block_k", K, bk, X + ((column + 1) * side) / nk, 44, "Keys") + end(at, "block_q", Q, bq, X - 10, Y + ((row + 1) * side) / nq, "Queries");
 }
 
-// The fast memory: what it holds as a bar to its end, and as a list.
+// The fast memory: what it holds as a bar to its end, and as a list. What is read anew comes out of
+// the large memory: K and V for each tile, Q for each row.
 function fast(result, at) {
-  const { parts, memory, over } = result;
+  const { parts, memory, over, row, column } = result;
+  const loads = { q: [`part-q-${row}`, "held-q"], k: [`part-k-${column}`, "held-k"], v: [`part-v-${column}`, "held-v"] };
   const { left, top, wide, width } = at;
   const x = along(result, at);
   const [y, end] = [top + 10, x(memory * KILO)];
-  const [more, column] = wide ? [2, (width - left) / 2] : [1, width - at.right];
+  const [more, each] = wide ? [2, (width - left) / 2] : [1, width - at.right];
   let from = 0;
   const inside = parts.map(({ name, bytes }, i) => {
     const [a, b] = [x(from), x(from += bytes)];
-    const [u, v] = [at.right + (i % more) * column, (wide ? 66 : 6) + Math.floor(i / more) * 25];
-    return box(a, y, b - a, 26, `flash-full flash-${name}`) + (b - a > 14 ? text((a + b) / 2, y + 18, name.toUpperCase(), "flash-in", MIDDLE) : "")
-      + box(u, v + 5, 12, 12, `flash-full flash-${name}`) + text(u + 17, v + 16, NAMES[name], "flash-small") + text(u + column - more * 8, v + 16, kilo(bytes), "flash-small", END)
-      + target(at, `part-${name}`, u - 2, v, column - 4, 24, `${NAMES[name]} in the fast memory`);
+    const [u, v] = [at.right + (i % more) * each, (wide ? 66 : 6) + Math.floor(i / more) * 25];
+    const [key, origin] = loads[name] ?? [`part-${name}`];
+    return keyed(at, key, box(a, y, b - a, 26, `flash-full flash-${name}`) + (b - a > 14 ? text((a + b) / 2, y + 18, name.toUpperCase(), "flash-in", MIDDLE) : ""), { from: origin })
+      + box(u, v + 5, 12, 12, `flash-full flash-${name}`) + text(u + 17, v + 16, NAMES[name], "flash-small") + text(u + each - more * 8, v + 16, kilo(bytes), "flash-small", END)
+      + target(at, `part-${name}`, u - 2, v, each - 4, 24, `${NAMES[name]} in the fast memory`);
   });
   return text(left, top, `Fast memory: ${room(result)}`, over ? "flash-head flash-alarm" : "flash-head") + inside.join("")
     + box(left, y, end - left, 26, "flash-memory") + stroke(end, y - 3, end, y + 29, "flash-end")
     + `<circle cx="${round(end)}" cy="${y + 13}" r="6" class="flash-knob"/>`
-    + grip("flash", at, "memory", Math.min(end, width - 12) - 12, y - 3, 24, 32, { key: "memory", entry: schema.memory, now: memory, label: "Fast memory", words: `${memory} kB` });
+    + grip("flash", at, "memory", Math.min(end, width - at.hit / 2) - at.hit / 2, y + 13 - Math.max(32, at.hit) / 2, at.hit, Math.max(32, at.hit), { key: "memory", entry: schema.memory, now: memory, label: "Fast memory", words: `${memory} kB` });
 }
 
 // A pair of bars: in tiles, and with the scores materialized; the fuller one is as far as the loop.
@@ -90,17 +109,19 @@ function pair(at, y, [head, name, values, show], { share, written }) {
   }).join("");
 }
 
-export function draw(result, { width = 720, live = false, label = "Attention in tiles" } = {}) {
-  const at = { ...layout(width), live, entry: "tile" };
+export function draw(result, { width = 720, live = false, touch = false, label = "Attention in tiles" } = {}) {
+  const at = { ...layout(width), live, hit: touch ? 44 : 24, entry: "tile" };
   const y = at.wide ? 168 : at.top + 60;
   const bars = pairs(result).map((one, i) => pair(at, y + i * 72, one, result)).join("");
   return svg("flash", width, Math.max(y + 132, at.end + 24), { live, label }, square(result, at) + strips(result, at) + fast(result, at) + bars);
 }
 
-// The end of the fast memory, and the tile: to the right more keys in a block, down more queries.
+// The end of the fast memory, those of the blocks, and the tile: to the right more keys, down more queries.
 export function drag(result, id, { width, state }) {
   const at = layout(width);
   if (id === "memory") return ({ dx }) => ({ memory: state.memory + along(result, at).invert(dx + at.left) / KILO });
   const size = (key, by) => ({ [key]: nearest(schema[key], state[key] + (by * state.tokens) / at.side) });
+  if (id === "block_q") return ({ dy }) => size(id, dy);
+  if (id === "block_k") return ({ dx }) => size(id, dx);
   return id === "tile" && (({ dx, dy }) => ({ ...size("block_q", dy), ...size("block_k", dx) }));
 }

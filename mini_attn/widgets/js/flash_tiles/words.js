@@ -41,6 +41,7 @@ export function table(result) {
 function explained(result, id) {
   const { tokens, head_dim: d, tiles, row, column, moved, block_q: bq, block_k: bk, causal } = result;
   const [first, last] = id.split("-");
+  if (first.startsWith("block_")) return `${result[first]} ${first === "block_q" ? "queries" : "keys"} per block. Drag the knob, or use the arrow keys.`;
   if (first === "part") {
     const { size: [a, b, each], bytes: n } = result.parts.find(({ name }) => name === last);
     return `${NAMES[last]}: ${a} × ${b} values of ${each} bytes = ${kilo(n)} kB.`;
