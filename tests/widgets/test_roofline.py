@@ -176,3 +176,50 @@ def test_words_carry_the_numbers() -> None:
     assert [row[0] for row in decode["rows"]][-1] == "the whole pass"
     assert "compute-bound" in large["said"]
     assert "doesn't fit" in large["said"]
+
+
+DRAWN = """
+  const { choose, compute, drag, draw, explain } = living.registry.roofline;
+  const [width, touch, states] = input;
+  return states.map((state) => {
+    const result = compute(state);
+    const markup = draw(result, { width, touch, part: "first", live: true });
+    const grab = (id) => drag(result, id, { width, state })?.({ dx: 60 }).batch ?? null;
+    return {
+      keys: [...markup.matchAll(/data-part="([^"]+)"/g)].map(([, key]) => key),
+      hollow: markup.split("roof-other").length - 1,
+      sizes: [...markup.matchAll(/width="([\\d.]+)" height="([\\d.]+)"[^>]*roof-target/g)]
+        .map(([, ...size]) => size.map(Number)),
+      next: choose(result, state, "phase"), said: explain(result, "phase").text,
+      moved: ["on-weights", "mark-weights", "on-attention", "mark-attention"].map(grab),
+      other: result.other, parts: result.parts,
+    };
+  });"""
+
+
+def test_both_phases_stand_under_one_roof() -> None:
+    """Each mark is the same part whichever phase has its names below; a tap changes that."""
+    states = [{**DEFAULTS, "phase": phase} for phase in ("decode", "prefill")]
+    decode, prefill = run(DRAWN, [654, False, states])
+    assert decode["other"] == {"phase": "prefill", "parts": prefill["parts"]}
+    assert prefill["other"] == {"phase": "decode", "parts": decode["parts"]}
+    assert sorted(decode["keys"]) == sorted(prefill["keys"])
+    assert len(set(decode["keys"])) == len(decode["keys"]) == 2 * 4 + 2 * 4
+    assert decode["hollow"] == 4
+    assert decode["next"] == states[1]
+    assert decode["said"].startswith("The same for prefill")
+
+
+def test_marks_are_taken_on_the_roof_and_below() -> None:
+    [one] = run(DRAWN, [654, False, [DEFAULTS]])
+    roof, lane, *attention = one["moved"]
+    assert roof == lane > DEFAULTS["batch"]
+    assert attention == [None, None]
+
+
+@pytest.mark.parametrize(("width", "touch", "least"), [(654, False, 24), (336, True, 44)])
+def test_targets_are_as_large_as_a_finger(width: int, *, touch: bool, least: int) -> None:
+    [one] = run(DRAWN, [width, touch, [DEFAULTS]])
+    sizes = one["sizes"]
+    assert len(sizes) == 10
+    assert all(side >= least for size in sizes for side in size)

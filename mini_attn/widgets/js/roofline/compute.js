@@ -44,18 +44,24 @@ function together(parts, device) {
   return { ...whole, seconds, waiting, side: waiting > seconds - waiting ? "reading" : "computing" };
 }
 
-export function compute(state) {
-  const model = MODELS.get(state.model);
-  const device = DEVICES.get(state.device);
+function pass(state, model, device) {
   const parts = Object.fromEntries(Object.entries(work(model, state)).map(([key, part]) => [key, placed(part, device)]));
   parts.whole = together(Object.values(parts), device);
   for (const part of Object.values(parts)) part.share = part.computing / part.seconds; // of the peak
+  return parts;
+}
+
+export function compute(state) {
+  const model = MODELS.get(state.model);
+  const device = DEVICES.get(state.device);
+  const phase = state.phase === "decode" ? "prefill" : "decode";
+  const [parts, others] = [state, { ...state, phase }].map((one) => pass(one, model, device));
   const { seconds, side: bound } = parts.whole;
   const tokens = state.batch * (state.phase === "decode" ? 1 : state.context);
   const { weight, number } = bytesOf(state.stored);
   const needed = Math.ceil(weight * model.parameters) + number * state.batch * state.context * model.kept;
   return {
-    ...state, model, device, ridge: device.flops_per_second / device.bytes_per_second, parts,
+    ...state, model, device, ridge: device.flops_per_second / device.bytes_per_second, parts, other: { phase, parts: others },
     seconds, tokens, tokens_per_second: tokens / seconds, needed, fits: needed <= device.memory_bytes, bound,
   };
 }

@@ -17,6 +17,7 @@ export default {
     { key: "device", kind: "select", label: "Device", options: [...DEVICES.values()].map((device) => [device.key, device.name]) },
   ],
   drag,
+  choose: (result, state, id) => (id === "phase" ? { ...state, phase: result.other.phase } : null),
   main: ["batch"],
   second: { title: "Times of the operations" },
   shares: true,

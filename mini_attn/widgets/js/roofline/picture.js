@@ -1,7 +1,8 @@
-// The roofline's picture: the roof on logarithmic axes, a mark for each part of a pass with its name
-// below, two bars of time for each operation, and one for their sum. Pure: numbers in, SVG out, in
+// The roofline's picture: the roof on logarithmic axes with the marks of both phases, those of one
+// named below, two bars of time for each operation, and one for their sum. Pure: numbers in, SVG out, in
 // CSS pixels of the given width.
 import { scaleLinear, scaleLog } from "d3-scale";
+import { keyed } from "../core/motion.js";
 import { END, MIDDLE, box, grip, inParts, round, stroke, targets, text } from "../core/svg.js";
 import { count } from "../core/text.js";
 import { duration, scaled } from "../core/units.js";
@@ -15,12 +16,13 @@ const TICKS = [1, 4, 16, 64, 256, 1024, 4096, 16384];
 
 const target = targets("roof");
 
-// Square, triangle, diamond, disc: told apart without colour.
-function mark(key, x, y) {
-  if (key === "weights") return box(x - 6, y - 6, 12, 12, "roof-mark roof-weights");
-  if (key === "attention") return `<path d="M${round(x)} ${round(y - 8)} l8 14 h-16 Z" class="roof-mark roof-attention"/>`;
-  if (key === "logits") return `<path d="M${round(x)} ${round(y - 8)} l7 8 l-7 8 l-7 -8 Z" class="roof-mark roof-logits"/>`;
-  return `<circle cx="${round(x)}" cy="${round(y)}" r="7" class="roof-mark roof-whole"/>`;
+// Square, triangle, diamond, disc: told apart without colour. Those of the other phase are hollow.
+function mark(key, x, y, more = "") {
+  const style = `class="roof-mark roof-${key}${more}"`;
+  if (key === "weights") return `<rect x="${round(x - 6)}" y="${round(y - 6)}" width="12" height="12" rx="3" ${style}/>`;
+  if (key === "attention") return `<path d="M${round(x)} ${round(y - 8)} l8 14 h-16 Z" ${style}/>`;
+  if (key === "logits") return `<path d="M${round(x)} ${round(y - 8)} l7 8 l-7 8 l-7 -8 Z" ${style}/>`;
+  return `<circle cx="${round(x)}" cy="${round(y)}" r="7" ${style}/>`;
 }
 
 function scales(result, at) {
@@ -58,28 +60,49 @@ function roof(result, at, { x, y }) {
   const line = `<path d="M${round(start[0])} ${round(start[1])} L${round(corner[0])} ${round(corner[1])} H${round(at.right)}" class="roof-line"/>`;
   const words = text(corner[0], corner[1] - 11, `ridge point ${intensity(result.ridge)}`, "roof-name", MIDDLE);
   const waits = at.wide ? text(corner[0] - 8, at.bottom - 12, "memory is the limit", "roof-quiet", END) : "";
-  return under + line + words + waits + target(at, "roof-line", corner[0] - 12, corner[1] - 12, 24, 24, `the ridge point, at ${intensity(result.ridge)} FLOPs per byte`);
+  return under + line + words + waits + target(at, "roof-line", corner[0] - at.hit / 2, corner[1] - at.hit / 2, at.hit, at.hit, `the ridge point, at ${intensity(result.ridge)} FLOPs per byte`);
 }
 
 const SHORT = { weights: "weights", attention: "attention", logits: "LM head", whole: "whole pass" };
-const laneAt = (lane, at) => at.bottom + 54 + lane * 26;
+const laneAt = (lane, at) => at.bottom + 54 + lane * Math.max(26, at.hit);
 
-// A mark on the roof, or below it for the whole pass, and under the axis a lane with its name.
-function point(result, key, lane, at, { x, y }) {
+// Where a part of a pass is: on the roof, and below it for the whole pass.
+const place = ({ intensity: value, share }, { device }, { x, y }) => [x(value), y(share * device.flops_per_second)];
+
+// A part that goes where the number of sequences takes it; attention stays.
+const hold = (at, id, result, key, told, place) => (key === "attention" ? target(at, id, ...place, told)
+  : grip("roof", at, id, ...place, { key: "batch", entry: schema.batch, now: result.batch, label: `${PARTS[key]}, moved by the sequences`, words: `${count(result.batch, "sequence")}: ${told}` }));
+
+// A mark on the roof, and under the axis a lane with its name.
+function point(result, key, lane, at, both) {
   const part = result.parts[key];
-  const here = x(part.intensity);
-  const over = y(part.share * result.device.flops_per_second);
+  const [here, over] = place(part, result, both);
   const below = laneAt(lane, at);
+  const { hit } = at;
   const words = `${at.wide ? PARTS[key] : SHORT[key]}: ${intensity(part.intensity)}${part.intensity > X[1] ? " →" : ""}`;
   const long = 7.2 * words.length + 16;
   const right = here + long < at.width;
   const [left, told] = [right ? here - 11 : here + 11 - long, `${PARTS[key]}: ${intensity(part.intensity)} FLOPs per byte`];
-  const { batch } = result;
-  const hit = key === "attention" ? target(at, "mark-attention", left, below - 12, long, 24, told)
-    : grip("roof", at, `mark-${key}`, left, below - 12, long, 24, { key: "batch", entry: schema.batch, now: batch, label: `${PARTS[key]}, moved by the sequences`, words: `${count(batch, "sequence")}: ${told}` });
-  return mark(key, here, over) + mark(key, here, below)
-    + text(here + (right ? 13 : -13), below + 4.5, words, "roof-name", right ? "" : END)
-    + hit;
+  return keyed(at, `${result.phase}-${key}`, mark(key, here, over))
+    + keyed(at, `lane-${key}`, mark(key, here, below) + text(here + (right ? 13 : -13), below + 4.5, words, "roof-name", right ? "" : END))
+    + hold(at, `on-${key}`, result, key, told, [here - hit / 2, over - hit / 2, hit, hit]) + hold(at, `mark-${key}`, result, key, told, [left, below - hit / 2, long, hit]);
+}
+
+// Which phase has its names below: beside its mark for the whole pass, where no other mark is.
+function phaseOf(result, at, both) {
+  const [x, y] = place(result.parts.whole, result, both);
+  const slope = y > at.top + 24;
+  return text(slope ? x - 14 : Math.min(x + 10, at.width - 110), slope ? y - 4 : y + 22, result.phase, "roof-name", slope ? END : "");
+}
+
+// The marks of the other phase; a tap takes its names below.
+function others({ other: { phase, parts }, ...result }, at, both) {
+  const marks = Object.keys(PARTS).map((key) => keyed(at, `${phase}-${key}`, mark(key, ...place(parts[key], result, both), " roof-other")));
+  const [x, y] = place(parts.whole, result, both);
+  const slope = y > at.top + 24; // beside the mark it is free, under the roof below it
+  const left = x > at.width - 80;
+  return marks.join("") + text(slope ? x + 13 : x, slope ? y + 5 : y + 28, phase, "roof-link", slope ? "" : left ? END : MIDDLE)
+    + target(at, "phase", left ? x - 52 : x - 12, y - at.hit / 2, 76, slope ? at.hit : at.hit / 2 + 34, `the same for ${phase}`);
 }
 
 // What a bar says: beside it where there is room, else inside.
@@ -137,9 +160,9 @@ function bars(result, y, at) {
 }
 
 // From the roof down to the lane; drawn first, so that the numbers of the axis stay legible.
-function drop(result, key, lane, at, { x, y }) {
-  const { intensity: value, share } = result.parts[key];
-  return stroke(x(value), y(share * result.device.flops_per_second), x(value), laneAt(lane, at), `roof-drop roof-${key}`);
+function drop(result, key, lane, at, both) {
+  const [x, y] = place(result.parts[key], result, both);
+  return keyed(at, `drop-${key}`, stroke(x, y, x, laneAt(lane, at), `roof-drop roof-${key}`));
 }
 
 // The part furthest to the right first: no line of a lower lane crosses a name.
@@ -147,18 +170,18 @@ const lanes = ({ parts }) => Object.keys(PARTS).sort((a, b) => parts[b].intensit
 
 // Marks move along the axis: so many times the intensity, so many times the sequences.
 export function drag(result, id, { width, state }) {
-  if (!id.startsWith("mark-") || id === "mark-attention") return null; // its intensity stays
+  if (!/^(mark|on)-(?!attention)/.test(id)) return null; // its intensity stays
   const pixel = Math.log(X[1] / X[0]) / (width - 14 - LEFT);
   return ({ dx }) => ({ batch: state.batch * Math.exp(dx * pixel) });
 }
 
-export function draw(result, { width = 720, live = false, part, label = "A roofline with the parts of a pass, and their times" } = {}) {
+export function draw(result, { width = 720, live = false, touch = false, part, label = "A roofline with the parts of both phases, and their times" } = {}) {
   const wide = width >= WIDE;
-  const at = { width, wide, live, entry: "mark-whole", left: LEFT, right: width - 14, top: 26, bottom: wide ? 216 : 190 };
+  const at = { width, wide, live, hit: touch ? 44 : 24, entry: "mark-whole", left: LEFT, right: width - 14, top: 26, bottom: wide ? 216 : 190 };
   const both = scales(result, at);
   const { grid, labels } = axes(result, at, both);
   const [drops, points] = [drop, point].map((part) => lanes(result).map((key, lane) => part(result, key, lane, at, both)).join(""));
   const bottom = laneAt(Object.keys(PARTS).length - 1, at) + 14;
-  const first = () => ({ inside: grid + roof(result, at, both) + drops + labels + points, bottom });
+  const first = () => ({ inside: grid + roof(result, at, both) + drops + labels + others(result, at, both) + phaseOf(result, at, both) + points, bottom });
   return inParts("roof", width, { live, label }, { part, first, second: () => bars(result, 14, at) });
 }

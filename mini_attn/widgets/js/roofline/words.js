@@ -77,6 +77,11 @@ export function explain(result, id) {
   const [name, first, second] = id.split("-");
   if (id === "bar-whole") return { text: explainSum(result), also: ["mark-whole"] };
   if (id === "mark-whole") return { text: explainMark(result, first), also: ["bar-whole"] };
+  if (id === "phase") {
+    const { phase, parts: { whole: one } } = result.other;
+    return { text: `The same for ${phase}: ${intensity(one.intensity)} FLOPs per byte, at most ${percent(one.share)} of the peak. A tap names its parts.`, also: [] };
+  }
+  if (name === "on") return explain(result, `mark-${first}`);
   if (name === "mark") return { text: explainMark(result, first), also: [`bar-reading-${first}`, `bar-computing-${first}`] };
   if (name === "bar") return { text: explainBar(result, first, second), also: [`mark-${second}`] };
   return { text: explainRoof(result), also: [] };
