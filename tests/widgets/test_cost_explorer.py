@@ -66,6 +66,9 @@ def test_flops_equal_the_package(results: list[tuple[dict[str, Any], dict[str, A
 
 def test_half_and_half_is_where_the_package_says(results: list[Any]) -> None:
     for state, result in results:
+        assert result["crossing"] == pytest.approx(
+            result["weights"] / state["seq"] * result["cross"]
+        )
         below, above = int(result["cross"]), int(result["cross"]) + 1
         for seq, smaller in ((below, True), (above, False)):
             flops = parts_of(state, seq)
@@ -119,3 +122,51 @@ def test_the_caption_is_the_default_state() -> None:
     )
     assert f"{100 * got['share']:.1f}" == "18.2"
     assert got["cross"] == 4608
+
+
+DRAWN = """
+  const { compute, drag, draw } = living.registry.cost_explorer;
+  const [width, touch, states] = input;
+  return states.map((state) => {
+    const markup = draw(compute(state), { width, touch, live: true });
+    const beyond = /x="([\\d.]+)" y="[\\d.]+" width="([\\d.]+)"[^>]*cost-beyond/.exec(markup);
+    const grips = /width="([\\d.]+)" height="([\\d.]+)"[^>]*cost-target living-grip/g;
+    return {
+      keys: [...markup.matchAll(/data-part="([^"]+)"/g)].map(([, key]) => key),
+      beyond: beyond.slice(1).map(Number),
+      now: Number(/cx="([\\d.]+)"[^>]*cost-grip/.exec(markup)[1]),
+      sizes: [...markup.matchAll(grips)].map(([, ...size]) => size.map(Number)),
+      to: [-9, 0, 0.5].map((dx) => drag({}, "now-square", { width, state })({ dx }).seq),
+    };
+  });"""
+START = {key: entry["default"] for key, entry in SCHEMA.items()}
+
+
+def test_shaded_is_where_the_pairs_take_more() -> None:
+    """From the crossing to the end of the axis, for each width; parts keep their keys."""
+    crossings = [(192, 1152), (768, 4608), (6144, 36_864)]
+    states = [START | {"d_model": d, "seq": cross} for d, cross in crossings]
+    narrow, default, broad = drawn = run(DRAWN, [654, False, states])
+    for one in drawn:
+        left, across = one["beyond"]
+        assert left == pytest.approx(one["now"], abs=0.11)  # the line stands at the crossing
+        assert left + across == pytest.approx(
+            drawn[0]["beyond"][0] + drawn[0]["beyond"][1], abs=0.2
+        )
+    assert narrow["beyond"][0] < default["beyond"][0] < broad["beyond"][0]
+    assert narrow["keys"] == default["keys"] == broad["keys"]
+    assert {"beyond", "cross", "dot-square", "bar-scores"} <= set(default["keys"])
+
+
+def test_the_line_goes_to_powers_of_two_near_the_hand() -> None:
+    [one] = run(DRAWN, [654, False, [START]])
+    less, same, near = one["to"]
+    assert same == near == 1024
+    assert less < 1024
+
+
+@pytest.mark.parametrize(("width", "touch", "least"), [(654, False, 24), (336, True, 44)])
+def test_the_line_is_as_wide_as_a_finger(width: int, *, touch: bool, least: int) -> None:
+    [one] = run(DRAWN, [width, touch, [START]])
+    assert one["sizes"]
+    assert all(side >= least for size in one["sizes"] for side in size)

@@ -42,11 +42,12 @@ export function compute(state) {
   const { weights, square } = both(flops);
   const { min, max } = schema.seq;
   const lengths = Array.from({ length: Math.log2(max / min) + 1 }, (_, i) => min * 2 ** i);
+  const cross = crossover(state);
   return {
     ...state, n_heads: state.d_model / HEAD_DIM, head_dim: HEAD_DIM, tile: TILE,
     flops, weights, square, total: weights + square, share: square / (weights + square),
     softmax: (SOFTMAX * pairsOf(seq, state.pairs) * state.d_model) / HEAD_DIM,
-    cross: crossover(state), bytes: bytesOf(seq, state), pair_count: pairsOf(seq, state.pairs),
+    cross, crossing: both(flopsOf(cross, state)).weights, bytes: bytesOf(seq, state), pair_count: pairsOf(seq, state.pairs),
     curves: lengths.map((n) => ({ n, ...both(flopsOf(n, state)), ...bytesOf(n, state) })),
   };
 }
