@@ -148,3 +148,25 @@ def test_the_data_holds_the_stored_points() -> None:
         assert load_schema(widget)["member"]["values"] == list(MEMBERS)
     assert [member[0] for member in made["members"]] == list(MEMBERS)
     assert set(made["points"]) == set(SCHEMA["size"]["values"])
+
+
+def test_a_tap_on_a_point_asks_for_it_and_the_ring_goes_there() -> None:
+    """Every point that is shown; points keep their keys when another measure is chosen."""
+    body = """
+      const { choose, compute, draw } = living.registry.equal_bytes;
+      const keyed = /data-part="([^"]+)"/g;
+      const keys = (measure) => [
+        ...draw(compute({ ...input, measure }), { live: true }).matchAll(keyed),
+      ].map(([, key]) => key);
+      const { points, ...result } = compute(input);
+      const yours = ({ id }) => compute(choose({ points }, input, id)).yours.id;
+      return {
+        asked: points.map((point) => [point.id, yours(point)]),
+        keys: ["excess", "copying"].map(keys),
+      };"""
+    for group in SCHEMA["group"]["values"]:
+        got = run(body, {**DEFAULT, "group": group})
+        assert len(got["asked"]) > 8
+        assert all(tapped == yours for tapped, yours in got["asked"])
+        assert got["keys"][0] == got["keys"][1]
+        assert len(set(got["keys"][0])) == len(got["keys"][0]) == len(got["asked"]) + 1

@@ -336,6 +336,17 @@ def test_a_finger_scrolls_the_page_up_and_down(open_page: Visit, name: str) -> N
     assert page.locator(f"[data-id='{targets[name]}']").evaluate(style) == "pan-y"
 
 
+def test_the_context_of_the_calculator_is_dragged(open_page: Visit) -> None:
+    page = open_page.look("cache_calculator.html")
+    exact = page.get_by_label("Tokens per sequence (context), exact")
+    line = page.get_by_role("slider", name="Tokens per sequence", exact=True).last
+    pull(page, line, 60)
+    further = int(exact.input_value())
+    assert 8192 < further < 131_072
+    line.press("Home")
+    expect(exact).to_have_value("1")
+
+
 def test_the_calculator_keeps_its_height(open_page: Visit) -> None:
     """Another device or longer numbers move nothing below them; the sentence may take a line."""
     page = open_page.look("cache_calculator.html", width=740)

@@ -1,6 +1,6 @@
 // The cache calculator: what a model's cache takes, beside its weights, on a device.
 import { BITS, DEVICES, LAYOUTS, MODELS, OWN, OWN_SIZES, cacheCost, Contradiction, settle, update } from "./compute.js";
-import { draw } from "./picture.js";
+import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { counts, describe, dtypeLabel, table, variantLabel } from "./words.js";
 
@@ -55,5 +55,5 @@ export default {
   name: "cache_calculator",
   title: "Cache calculator",
   shares: true,
-  schema, controls, compute, draw, counts, describe, table, update, settle,
+  schema, controls, compute, drag, draw, counts, describe, table, update, settle,
 };

@@ -6,8 +6,9 @@ import { scaleLinear, scaleLog } from "d3-scale";
 import {
   binarySize, count, counts, formula, grouped, numberText, roundSize, saving, size,
 } from "./words.js";
-import { hatching, inLines, line, round } from "../core/svg.js";
+import { grip, hatching, inLines, line, round } from "../core/svg.js";
 import { escape } from "../core/text.js";
+import schema from "./schema.json" with { type: "json" };
 
 const NARROW = 520;
 const GAP = 28;
@@ -167,7 +168,18 @@ function room(x, y, result) {
   return mark("rect", { x: start, y: top, width: end - start, height: Math.max(0, edge - top), class: "calc-beyond" });
 }
 
-function here(x, y, result) {
+// The context is taken by its line; snapped to a power of two near the hand.
+export function drag(result, id, { width }) {
+  if (id !== "context" || result.error) return null;
+  const { x } = chartScales(result, width, heightOf(width), LEFT);
+  return ({ dx }) => {
+    const context = x.invert(x(result.sizes.context) + dx);
+    const power = 2 ** Math.round(Math.log2(context));
+    return { context: Math.abs(context / power - 1) < 0.06 ? power : Number(context.toPrecision(2)) };
+  };
+}
+
+function here(x, y, result, at) {
   const { context } = result.sizes;
   const px = x(context);
   const py = y(Number(result.total_bytes));
@@ -176,12 +188,18 @@ function here(x, y, result) {
   return mark("path", { d: `M${round(px)} ${round(y.range()[0])}V${round(py)}`, class: "calc-drop" })
     + mark("circle", { cx: px, cy: py, r: 6, class: "calc-here" })
     + text(px + (right ? 12 : -12), py + (right ? 20 : -12), size(result.total_bytes), "halo calc-strong",
-      { "text-anchor": right ? "start" : "end" });
+      { "text-anchor": right ? "start" : "end" })
+    + grip("calc", at, "context", Math.min(px, end + 12 - at.hit / 2) - at.hit / 2, y.range()[1], at.hit, y.range()[0] - y.range()[1], {
+      key: "context", entry: schema.context, now: context, label: "Tokens per sequence", words: `${grouped(context)} tokens`,
+    });
 }
 
-function chart(result, width) {
-  const height = width < NARROW ? 300 : 330;
-  const left = 58;
+const LEFT = 58;
+const heightOf = (width) => (width < NARROW ? 300 : 330);
+
+function chart(result, width, at) {
+  const height = heightOf(width);
+  const left = LEFT;
   const { x, y } = chartScales(result, width, height, left);
   const close = Math.abs(y(Number(result.device_bytes)) - y(Number(result.weight_bytes))) < 20;
   const below = result.device_bytes > result.weight_bytes;
@@ -195,7 +213,7 @@ function chart(result, width) {
       + level(x, y, result.weight_bytes, "weights", `weights ${size(result.weight_bytes)}`, close && below, curves)
       + (plain ? curve(x, y, result.mhaBytesAt, "mha") : "")
       + curve(x, y, result.bytesAt, "cache")
-      + here(x, y, result),
+      + here(x, y, result, at),
     height: height + 6,
   };
 }
@@ -254,9 +272,10 @@ function problem(result, width) {
   };
 }
 
-export function draw(result, { width = 720, uid = "calc" } = {}) {
+export function draw(result, { width = 720, uid = "calc", live = false, touch = false } = {}) {
+  const at = { live, hit: touch ? 44 : 24, entry: "context" };
   const parts = result.error ? [problem(result, width)]
-    : [figures(result, width), bar(result, width), chart(result, width), legend(result, width), chips(result, width)];
+    : [figures(result, width), bar(result, width), chart(result, width, at), legend(result, width), chips(result, width)];
   let y = 0;
   const inside = parts.map((part, index) => {
     if (index) y += index === 3 ? 12 : GAP;

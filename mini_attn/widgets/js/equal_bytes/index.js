@@ -15,6 +15,12 @@ function update(state, key, value) {
   return next;
 }
 
+// A tap on a point asks for it.
+function choose({ points }, state, id) {
+  const point = points.find((one) => one.id === id);
+  return point && Object.fromEntries(Object.entries(state).map(([key, value]) => [key, point[key] ?? value]));
+}
+
 export default {
   name: "equal_bytes",
   title: "What a byte of cache buys",
@@ -30,5 +36,7 @@ export default {
     { key: "window", kind: "select", label: "Kept at inference", options: schema.window.values.map((size) => [size, size ? `the last ${size}` : "all tokens"]) },
     { key: "sink_tokens", kind: "select", label: "First tokens kept too", options: schema.sink_tokens.values.map((n) => [n, n ? String(n) : "none"]), disabled: ({ window }) => !window },
   ],
-  update, compute, draw, describe, table, explain,
+  main: ["measure", "group", "k_bits", "window"],
+  folds: true,
+  choose, update, compute, draw, describe, table, explain,
 };

@@ -1,6 +1,7 @@
 // The picture of equal bytes: bytes across, loss or recall up, a line for each member. Pure: numbers
 // in, SVG out, in CSS pixels of the given width.
 import { scaleLinear, scaleLog } from "d3-scale";
+import { keyed } from "../core/motion.js";
 import { END, MIDDLE, inLines, round, stroke, svg, targets, text } from "../core/svg.js";
 import { MEASURES, amount, named, short } from "./words.js";
 
@@ -58,7 +59,7 @@ function oneSeries(result, { member, line, beside }, n, at, { x, y }) {
     const [px] = place(point);
     return off === null ? "" : stroke(px, y(Math.max(LEAST, mean - off)), px, y(mean + off), `even-bar even-${n % SHAPES.length}`);
   };
-  const one = (point, r, more) => mark(n, ...place(point), r, more);
+  const one = (point, r, more) => keyed(at, point.id, mark(n, ...place(point), r, more));
   const tagged = (point) => [...place(point), result.group === "windows" ? point.window || "all" : point.k_bits];
   const tags = yours?.member === member ? line.map(tagged) : [];
   const inside = path + [...line, ...beside].map(bar).join("")
@@ -84,7 +85,7 @@ function chosen({ yours, measure }, at, { x, y }) {
   if (!yours) return "";
   const level = MEASURES[measure].few ? Math.max(LEAST, yours[measure][0]) : yours[measure][0];
   return stroke(x(yours.bytes), at.top, x(yours.bytes), at.bottom, "even-guide")
-    + `<circle cx="${round(x(yours.bytes))}" cy="${round(y(level))}" r="11" class="even-ring"/>`;
+    + keyed(at, "ring", `<circle cx="${round(x(yours.bytes))}" cy="${round(y(level))}" r="11" class="even-ring"/>`);
 }
 
 export function draw(result, { width = 720, live = false, label = "Loss or recall against the bytes of the cache" } = {}) {
