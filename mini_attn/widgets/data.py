@@ -23,7 +23,7 @@ from mini_attn.widgets.bits_dial_data import bits_dial
 from mini_attn.widgets.cache_calculator_data import calculator_schema
 from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.equal_bytes_data import equal_bytes
-from mini_attn.widgets.inside_data import inside_model
+from mini_attn.widgets.inside_data import home_model, inside_model
 from mini_attn.widgets.key_budget_data import key_budget
 from mini_attn.widgets.page_pool_data import page_pool
 from mini_attn.widgets.questions import QUESTIONS
@@ -103,8 +103,8 @@ def generate() -> dict[str, Any]:
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``page_pool.json``, ``roofline.json``,
         ``comparison.json``, ``equal_bytes.json``, ``bits_dial.json``, ``stories.json``,
-        ``film.json``, ``inside_model.json``, ``key_budget.json``, ``example.json``,
-        ``example_heads.json`` and ``example_latent.json``.
+        ``film.json``, ``inside_model.json``, ``home_model.json``, ``key_budget.json``,
+        ``example.json``, ``example_heads.json`` and ``example_latent.json``.
     """
     return {
         "models.json": _models(),
@@ -118,6 +118,7 @@ def generate() -> dict[str, Any]:
         "stories.json": language(),
         "film.json": _film(),
         "inside_model.json": inside_model(),
+        "home_model.json": home_model(),
         "key_budget.json": key_budget(),
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {

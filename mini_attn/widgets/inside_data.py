@@ -1,4 +1,4 @@
-"""What `InsideModel` shows before anything is loaded: its first text inside the first decoder."""
+"""What pictures of a trained decoder show before it is loaded: one text inside the first one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.numpy import Decoder, logsumexp
-from mini_attn.stories import START, encode, load
-from mini_attn.stories.inside import attention_maps
+from mini_attn.stories import START, WORDS, encode, load
+from mini_attn.stories.inside import attention_maps, without_heads
 from mini_attn.stories.members import MEMBERS
 
-__all__ = ["inside_model", "wide"]
+__all__ = ["home_model", "inside_model", "wide"]
 
 SCHEMA = Path(__file__).with_name("js") / "inside_model" / "schema.json"
 
@@ -40,6 +40,12 @@ def wide(name: str) -> Decoder:
     return same
 
 
+def _first_text() -> Array:
+    """Ids of the text that the pictures begin with."""
+    text = json.loads(SCHEMA.read_text(encoding="utf-8"))["text"]["default"]
+    return encode(f"{START} {text}")
+
+
 def inside_model() -> dict[str, Any]:
     """The members' titles, and a pass of the first one over the widget's first text.
 
@@ -54,8 +60,7 @@ def inside_model() -> dict[str, Any]:
     >>> inside_model()["members"]["mha"]
     'multi-head attention, RoPE'
     """
-    text = json.loads(SCHEMA.read_text(encoding="utf-8"))["text"]["default"]
-    model, ids = wide("mha"), encode(f"{START} {text}")
+    model, ids = wide("mha"), _first_text()
     logits = model(ids[None])[0]
     nats = logsumexp(logits)[:, None] - logits
     costs = nats[np.arange(ids.size - 1), ids[1:]]
@@ -67,3 +72,47 @@ def inside_model() -> dict[str, Any]:
         "nats": nats[-1].round(4).tolist(),
         "maps": [[" ".join(map(str, r[: i + 1])) for i, r in enumerate(m)] for m in maps.tolist()],
     }
+
+
+def _answer(model: Decoder, ids: Array, first: int) -> dict[str, Any]:
+    """The likeliest next words, and each head's map of the words from the first one on."""
+    logits = model(ids[None])[0, -1]
+    chances = np.exp(logits - logsumexp(logits))
+    named = [WORDS.index(name) for name in ("tom", "lily")]
+    other = next(i for i in chances.argsort()[::-1] if i not in named)
+    maps = np.rint(1000 * attention_maps(model, ids[None])[:, 0, :, first:, first:]).astype(int)
+    return {
+        "next": {WORDS[i]: round(float(chances[i]), 5) for i in (*named, other)},
+        "maps": [
+            [" ".join(" ".join(map(str, row[: i + 1])) for i, row in enumerate(rows)) for rows in m]
+            for m in maps.tolist()
+        ],
+    }
+
+
+def home_model() -> dict[str, Any]:
+    """What the first page shows: the answers with all heads on, and with each one off.
+
+    Returns
+    -------
+    dict
+        ``from``, the position at which the text's last sentence begins; ``all`` and the heads'
+        names: ``next``, the probabilities of both people and of the likeliest other word, and
+        ``maps``, for each head the lines of the last sentence, in thousandths. With a head of
+        layer 0 off the maps are those of layer 1, and with one of layer 1 off there are none:
+        the others are as with all heads on.
+
+    Examples
+    --------
+    >>> home_model()["from"]
+    29
+    """
+    model, ids = wide("mha"), _first_text()
+    first = int(np.flatnonzero(ids[:-2] == WORDS.index("."))[-1]) + 1
+    found: dict[str, Any] = {"from": first, "all": _answer(model, ids, first)}
+    found["all"]["maps"] = sum(found["all"]["maps"], [])
+    for layer, head in np.ndindex(model.config.n_layers, model.config.attention.n_heads):
+        answer = _answer(without_heads(model, [(layer, head)]), ids, first)
+        later = answer.pop("maps")[layer + 1 :]
+        found[f"L{layer}H{head}"] = answer | ({"maps": later[0]} if later else {})
+    return found

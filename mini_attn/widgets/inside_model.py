@@ -9,8 +9,7 @@ import traitlets
 from mini_attn.errors import ConfigError, WidgetStateError
 from mini_attn.stories.members import LONGEST
 from mini_attn.stories.vocabulary import START, WORDS, encode
-from mini_attn.widgets.base import LivingWidget
-from mini_attn.widgets.model_data import model_data
+from mini_attn.widgets.trained import TrainedWidget
 
 __all__ = ["InsideModel"]
 
@@ -30,7 +29,7 @@ def _check(text: str) -> None:
         )
 
 
-class InsideModel(LivingWidget):
+class InsideModel(TrainedWidget):
     """The true next word beside a trained decoder's, each head as a map, each to be switched off.
 
     Parameters
@@ -72,7 +71,6 @@ class InsideModel(LivingWidget):
     """
 
     _widget = "inside_model"
-    _model = traitlets.Dict().tag(sync=True)
     caption = (
         "A story inside a trained decoder. Lily gave the ball to Tom, so “now” is followed by "
         "“tom”, and the decoder agrees with the language. Words are shaded by their weight from "
@@ -80,26 +78,7 @@ class InsideModel(LivingWidget):
         "squares are the attention patterns of eight heads, with “now” as the red line."
     )
 
-    def __init__(self, **state: Any) -> None:
-        super().__init__(**state)
-        self._shown = False
-
     @traitlets.validate("text")
     def _text(self, proposal: dict[str, Any]) -> Any:
         _check(proposal["value"])
         return proposal["value"]
-
-    @traitlets.observe("member")
-    def _hand_over(self, _change: Any = None) -> None:
-        """Give the picture its decoder, or the reason why it has none."""
-        if not getattr(self, "_shown", False):
-            return
-        try:
-            self._model = {"name": self.member, "data": model_data(self.member)}
-        except ConfigError as error:
-            self._model = {"name": self.member, "error": str(error)}
-
-    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        self._shown = True
-        self._hand_over()
-        return super()._repr_mimebundle_(**options)

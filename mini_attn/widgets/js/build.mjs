@@ -61,14 +61,14 @@ writeFileSync(join(out, "living.css"), `${packed(["core/living.css", ...styles].
 const forNode = join(out, "living.node.mjs");
 buildSync({ ...common, minify: false, entryPoints: ["node.js"], format: "esm", platform: "node", outfile: forNode });
 const { registry: known, defaults } = await import(pathToFileURL(forNode));
-for (const [name, { draw, compute, schema, describe }] of Object.entries(known)) {
+for (const [name, { draw, compute, schema, describe, looks = [] }] of Object.entries(known)) {
   if (!draw) continue;
   // What is printed may be further on than where a reader begins.
   const still = Object.entries(schema).filter(([, entry]) => "still" in entry).map(([key, entry]) => [key, entry.still]);
   const result = compute({ ...defaults(schema), ...Object.fromEntries(still) });
   const markup = draw(result, { width: 720, uid: name, label: describe(result) });
   const svg = markup.slice(markup.indexOf("<svg"), markup.lastIndexOf("</svg>") + 6);
-  const style = `<style>${packed(read(`${name}/style.css`))}</style>`; // a picture may stand alone
+  const style = `<style>${packed([...looks, name].map((room) => read(`${room}/style.css`)).join(""))}</style>`; // a picture may stand alone
   writeFileSync(join(out, `${name}.svg`), `${svg.replace(">", `>${style}`)}\n`);
 }
 rmSync(dirname(registry), { recursive: true });

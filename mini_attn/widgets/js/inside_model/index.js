@@ -43,25 +43,26 @@ function choose(result, state, id) {
   const [kind, name] = [id[0], id.slice(2)];
   if (kind === "t") return { ...state, at: Number(name) === result.ids.length - 1 ? LONGEST - 1 : Number(name) };
   if (kind === "h") return { ...state, head: name };
+  if (kind === "s") return { ...state, [keyOf(name)]: !state[keyOf(name)] };
   return result.full && result.isLast ? null : append(state, Number(name), result.at);
 }
 
-const switches = HEADS.map((head) => ({ key: keyOf(head), kind: "toggle", label: head, group: "Heads that are on" }));
+const inPicture = { when: () => false }; // by mouse and by keyboard
 
 export default {
   name: "inside_model",
   title: "Inside a trained decoder",
   schema,
+  looks: ["heads"],
   controls: [
     { key: "text", kind: "text", label: `Text, in the ${WORDS.length} words of the stories` },
     { key: "member", kind: "select", label: "Decoder", options: Object.entries(MEMBERS).map(([name, title]) => [name, `${name}: ${title}`]) },
     { key: "temperature", kind: "range", label: "Temperature", show: (value) => decimal(value, 1) },
     { key: "top_p", kind: "range", label: "Top-p", show: (value) => decimal(value) },
     { key: "seed", kind: "number", label: "Seed" },
-    // Both are chosen in the picture, by mouse and by keyboard.
-    { key: "at", kind: "range", label: "Chosen word", when: () => false },
-    { key: "head", kind: "select", label: "Head in the text", options: HEADS, when: () => false },
-    ...switches,
+    { key: "at", kind: "range", label: "Chosen word", ...inPicture },
+    { key: "head", kind: "select", label: "Head in the text", options: HEADS, ...inPicture },
+    ...HEADS.map((head) => ({ key: keyOf(head), kind: "toggle", label: head, ...inPicture })),
   ],
   buttons: [
     ...PRESETS.map(({ label }, i) => [`preset-${i}`, label]),
@@ -69,7 +70,7 @@ export default {
   ],
   main: ["text"],
   folds: true,
-  second: { title: "All heads: attention patterns" },
+  second: { title: "The chosen head, large", narrow: "Loss, and the chosen head, large" },
   actions, choose, refuse, waits,
   compute, draw, describe, table, explain,
 };

@@ -1,5 +1,5 @@
 // A head as a map: a line for each word that reads, a column for each word that is read.
-import { MIDDLE, box, round, stroke, text } from "../core/svg.js";
+import { box, round, stroke } from "../core/svg.js";
 
 const LEVELS = [0.03, 0.1, 0.25, 0.5, 0.75]; // from each of these shares on, a stronger shade
 
@@ -35,6 +35,3 @@ export function headMap(rows, x, y, size, at, { off = false, style = "in-frame" 
   const struck = off ? stroke(x, y, x + size, y + size, "in-struck") + stroke(x, y + size, x + size, y, "in-struck") : "";
   return `${past}${off ? "" : shades(rows, x, y, cell) + line}${struck}${box(x + 0.5, y, size - 0.5, size, style)}`;
 }
-
-export const headName = (x, y, size, name, off, chosen) =>
-  text(x + size / 2, y, off ? `${name} off` : name, chosen ? "in-name in-chosen" : "in-name", MIDDLE);
