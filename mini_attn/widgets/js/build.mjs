@@ -60,15 +60,19 @@ writeFileSync(join(out, "living.css"), `${packed(["core/living.css", ...styles].
 // The same definitions for Node: the tests compute with them, and the pictures come from them.
 const forNode = join(out, "living.node.mjs");
 buildSync({ ...common, minify: false, entryPoints: ["node.js"], format: "esm", platform: "node", outfile: forNode });
-const { registry: known, defaults } = await import(pathToFileURL(forNode));
+const { registry: known, defaults, preview } = await import(pathToFileURL(forNode));
+// A picture that stands alone has its style in it.
+function writePicture(name, markup, rooms) {
+  const svg = markup.slice(markup.indexOf("<svg"), markup.lastIndexOf("</svg>") + 6);
+  const style = `<style>${packed(rooms.map((room) => read(`${room}/style.css`)).join(""))}</style>`;
+  writeFileSync(join(out, `${name}.svg`), `${svg.replace(">", `>${style}`)}\n`);
+}
 for (const [name, { draw, compute, schema, describe, looks = [] }] of Object.entries(known)) {
   if (!draw) continue;
   // What is printed may be further on than where a reader begins.
   const still = Object.entries(schema).filter(([, entry]) => "still" in entry).map(([key, entry]) => [key, entry.still]);
   const result = compute({ ...defaults(schema), ...Object.fromEntries(still) });
-  const markup = draw(result, { width: 720, uid: name, label: describe(result) });
-  const svg = markup.slice(markup.indexOf("<svg"), markup.lastIndexOf("</svg>") + 6);
-  const style = `<style>${packed([...looks, name].map((room) => read(`${room}/style.css`)).join(""))}</style>`; // a picture may stand alone
-  writeFileSync(join(out, `${name}.svg`), `${svg.replace(">", `>${style}`)}\n`);
+  writePicture(name, draw(result, { width: 720, uid: name, label: describe(result) }), [...looks, name]);
 }
+writePicture("home_model-preview", preview(), ["heads", "home_model"]);
 rmSync(dirname(registry), { recursive: true });

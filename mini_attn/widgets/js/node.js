@@ -9,6 +9,7 @@ export * from "./core/hash.js";
 export * from "./core/schema.js";
 export * from "./core/text.js";
 export * as decoders from "./decoder/source.js";
+export { preview } from "./home_model/preview.js";
 export * as lines from "./inside_model/line.js";
 export * as positionTables from "./position_encodings/tables.js";
 export * as cells from "./python/output.js";

@@ -49,16 +49,6 @@ function share(definition, view) {
   });
 }
 
-// A marked link takes what the picture shows along to another page.
-function lead({ carries }, view) {
-  for (const kind of ["pointerover", "focusin", "click"]) {
-    document.addEventListener(kind, ({ target }) => {
-      const link = target.closest?.("a.carries");
-      if (link) link.hash = carries(view.result);
-    });
-  }
-}
-
 function mount(definition, box) {
   const built = written(definition, box);
   const own = definition.settle ? definition.settle(built.state) : built.state;
@@ -71,7 +61,6 @@ function mount(definition, box) {
   const view = show(definition, place, model, { link, error: linked?.error ?? built.error });
   box.classList.add("living-on");
   if (linked && !linked.error) view.pointAt?.(location.hash.match(AT)?.[1]);
-  if (definition.carries) lead(definition, view);
   if (definition.shares) share(definition, view);
   // Once there is enough below it to scroll.
   if (linked) document.readyState === "loading" ? addEventListener("DOMContentLoaded", () => box.scrollIntoView()) : box.scrollIntoView();

@@ -29,19 +29,6 @@ class View {
     this.count = counting(this.part("output"));
     this.listen();
     this.draw();
-    if (definition.play?.byItself) this.playByItself();
-  }
-
-  // Once it is seen, from the beginning, unless somebody was faster or wants nothing to move.
-  playByItself() {
-    if (still()) return;
-    const own = this.model.get(this.definition.play.key);
-    this.seen = new IntersectionObserver(([{ isIntersecting }]) => {
-      if (!isIntersecting) return;
-      this.seen.disconnect();
-      if (this.model.get(this.definition.play.key) === own) this.start(this.definition.play);
-    }, { threshold: 0.5 });
-    this.seen.observe(this.part("output"));
   }
 
   part(name) {
@@ -192,7 +179,6 @@ class View {
   fromInput(input) {
     const key = input.dataset.key;
     if (!key) return;
-    if (this.definition.play?.byItself) this.stop();
     const { schema, refuse } = this.definition;
     const entry = schema[key];
     const value = readInput(input, entry);
@@ -418,7 +404,6 @@ class View {
     this.stop();
     this.count.stop();
     this.observer.disconnect();
-    this.seen?.disconnect();
     document.fonts.removeEventListener("loadingdone", this.lettered);
     for (const key of this.keys) this.model.off(`change:${key}`, this.changed);
   }

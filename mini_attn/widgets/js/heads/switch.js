@@ -2,13 +2,13 @@
 import { keyed } from "../core/motion.js";
 import { END, box, round, text } from "../core/svg.js";
 
-const [WIDE, TALL, INSET] = [30, 18, 3];
+const [WIDE, TALL, INSET] = [26, 16, 3];
 
 export function headSwitch(at, name, x, y, width, height, isOn) {
   const top = y + (height - TALL) / 2, left = x + width - WIDE, size = TALL - 2 * INSET;
   const knob = `<rect x="${round(isOn ? left + WIDE - INSET - size : left + INSET)}" y="${round(top + INSET)}" width="${size}" height="${size}" rx="${size / 2}" class="in-knob"/>`;
-  return text(left - 6, y + height / 2 + 4.5, name, isOn ? "in-name" : "in-name in-is-off", END)
-    + box(left, top, WIDE, TALL, isOn ? "in-rail in-is-on" : "in-rail").replace('rx="3"', 'rx="9"')
+  return text(left - 5, y + height / 2 + 4.5, name, isOn ? "in-name" : "in-name in-is-off", END)
+    + box(left, top, WIDE, TALL, isOn ? "in-rail in-is-on" : "in-rail").replace('rx="3"', 'rx="8"')
     + keyed(at, `knob-${name}`, knob);
 }
 

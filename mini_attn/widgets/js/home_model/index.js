@@ -3,7 +3,7 @@ import { HEADS, keyOf } from "../inside_model/compute.js";
 import { compute, waits } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
-import { describe, explain, percent, table } from "./words.js";
+import { describe, percent, table } from "./words.js";
 
 export default {
   name: "home_model",
@@ -16,5 +16,5 @@ export default {
     return { ...state, [key]: !state[key] };
   },
   counts: ({ bars }) => Object.fromEntries(bars.map(({ word, share }) => [word, [share, percent]])),
-  waits, compute, draw, describe, table, explain,
+  waits, compute, draw, describe, table,
 };

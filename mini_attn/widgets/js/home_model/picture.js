@@ -86,7 +86,7 @@ export function heads(result, y, at) {
     const isOn = !result.off.includes(name);
     return box(x, top, cell, tall, "home-head")
       + headMap(result.maps[i], x + (cell - size) / 2, top + 6, size, result.sentence.length - 1, { off: !isOn, style: name === result.reader ? "in-frame in-grown" : "in-frame" })
-      + headSwitch(at, name, x + (cell - 78) / 2, top + size + 8, 74, 28, isOn)
+      + headSwitch(at, name, x + cell / 2 - 31, top + size + 8, 62, 28, isOn)
       + switchTarget(at, name, x, top, cell, tall, isOn, i === 0);
   });
   return { inside: inside.join(""), bottom: y + (HEADS.length / across) * (tall + 6) };

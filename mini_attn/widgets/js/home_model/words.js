@@ -36,10 +36,3 @@ export const table = ({ bars, off }) => ({
   head: ["", "probability"],
   rows: bars.map(({ word, share }) => [word, percent(share)]),
 });
-
-export function explain(result, id) {
-  const head = id.slice(2);
-  if (result.off.includes(head)) return { text: `${head} is off: ${said(result.bars[0])}.`, also: [] };
-  const { word, share } = most(result, head);
-  return { text: share < 0.1 ? `${head} reads no word of this sentence much.` : `From “now”, ${head} reads ${quote(word)} (${percent(share)}).`, also: [] };
-}

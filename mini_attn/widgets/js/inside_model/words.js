@@ -65,10 +65,16 @@ function explainHead({ maps, at, words, off, member }, name) {
   return `Head ${name.at(-1)} of layer ${name.at(1)} in ${member}: ${quote(words[at])} attends to ${readers(row, words) || "no word much"}.${sink}${state}`;
 }
 
+function explainSwitch({ bars, words, at, off }, name) {
+  const { word, raw } = bars.length ? best(bars, "raw") : {};
+  return `${name} is ${off.includes(name) ? "off" : "on"}.${word ? ` After ${quote(words[at])}: ${quote(word)}, ${percent(raw)}.` : ""}`;
+}
+
 // What stands behind a part of the picture, and the other parts that belong to it.
 export function explain(result, id) {
   const [kind, name] = [id[0], id.slice(2)];
   if (kind === "t") return { text: explainWord(result, Number(name)), also: [] };
   if (kind === "b") return { text: explainBar(result, Number(name)), also: [] };
+  if (kind === "s") return { text: explainSwitch(result, name), also: [] };
   return { text: explainHead(result, name), also: [] };
 }

@@ -1,5 +1,5 @@
 // The reader's progress on the page: a closed box at the end of a chapter, a table of all
-// chapters on the first page. A script of its own that nothing waits for.
+// chapters on a page of its own, and a word on the cards of the first page. A script of its own that nothing waits for.
 import { count, escape } from "../core/text.js";
 import { FILE, LARGEST, entries, mergeProgress, onlyKnown, parseProgress, progressText } from "./format.js";
 import { announce, collect, forget, keep, lasting, store, whenKept } from "./store.js";
@@ -37,19 +37,7 @@ class Progress {
   draw() {
     this.record = collect(this.chapters);
     if (this.chapter) this.part(".kept-sum").textContent = chapterWords(this.chapter, this.record);
-    else this.mark();
     if (this.filled && !this.ticking) this.show();
-  }
-
-  // The chapters' cards of the first page: a line over the picture, so that nothing moves.
-  mark() {
-    for (const card of document.querySelectorAll("[data-chapter]")) {
-      const chapter = this.outline.find(({ page }) => page === card.dataset.chapter);
-      const words = chapter ? cardWords(chapter, this.record) : "";
-      const line = card.querySelector(".card-done") ?? card.appendChild(document.createElement("span"));
-      line.className = "card-done";
-      if (line.textContent !== words) line.textContent = words;
-    }
   }
 
   fill() {
@@ -149,4 +137,22 @@ class Progress {
   }
 }
 
+// The chapters' cards of the first page: a line over the picture, so that nothing moves.
+function mark(cards, outline) {
+  const record = collect(outline);
+  for (const card of cards) {
+    const chapter = outline.find(({ page }) => page === card.dataset.chapter);
+    const words = chapter ? cardWords(chapter, record) : "";
+    const line = card.querySelector(".card-done") ?? card.appendChild(document.createElement("span"));
+    line.className = "card-done";
+    if (line.textContent !== words) line.textContent = words;
+  }
+}
+
+const cards = document.querySelectorAll("[data-chapter]");
+const marked = () => mark(cards, globalThis.livingOutline);
+if (cards.length) {
+  marked();
+  whenKept(marked);
+}
 for (const root of document.querySelectorAll("[data-progress]")) new Progress(root, globalThis.livingOutline);
