@@ -1,8 +1,8 @@
-"""Directives for pages that are no notebooks: a living picture, the chapters, where one stopped.
+"""Directives for pages that are no notebooks: a living picture, the chapters, where to go on.
 
-``{living} FirstLook`` is the picture in its default state. ``{chapters}`` draws each chapter with
-the question and the picture that it opens with, both read from its notebook. ``{resume}`` leads to
-where the reader stopped.
+``{living} HomeModel`` is the picture in its default state. ``{chapters}`` draws each chapter with
+the question and the picture that it opens with, both read from its notebook. ``{onward}`` leads to
+the first chapter, to all in a line, and to where the reader stopped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ CARD = """<li class="chapter-card" data-chapter="{stem}"><a href="{stem}.html">
 <b>{number}. {title}</b> <span>{question}</span></a>
 <small>{reading} min to read, {trying} to try · {tasks} exercises</small></li>"""
 
-
 # Before the first paint, so that nothing jumps; what is stored is text, and an address of the book.
 RESUME = """<p class="resume" hidden>You stopped at <a></a>.</p>
 <script>(function (line) {
@@ -38,12 +37,20 @@ RESUME = """<p class="resume" hidden>You stopped at <a></a>.</p>
     line.lastElementChild.href = place.page;
     line.lastElementChild.textContent = name.slice(0, 120);
     line.hidden = false;
+    var here = document.querySelector('.home-line [href="' + place.page.split("#")[0] + '"]');
+    if (here) here.setAttribute("aria-current", "location");
   } catch (error) {} // damaged, or not to be had: there is nothing to offer
 })(document.currentScript.previousElementSibling);</script>"""
+# Where to go from the first page's picture: the reason only once the model is broken.
+ONWARD = """<p class="home-onward"><a class="home-start" href="{first}.html">Start at the beginning →</a>
+<a class="home-why" href="model.html">Why did that break it? →</a></p>
+<nav class="home-line" aria-label="All chapters">{parts}</nav>"""
+PART = "<div><b>{part}</b><ol start=\"{start}\">{chapters}</ol></div>"
+STOP = """<li><a href="{stem}.html" title="{title}" aria-label="{number}. {title}">{number}</a></li>"""
 
 
 def named(words: str) -> str:
-    """The name of the picture that a call of its class makes: ``FirstLook()`` is first_look."""
+    """The name of the picture that a call of its class makes: ``HomeModel()`` is home_model."""
     name = PICTURE.match(words)
     if not name:
         raise ValueError(f"no picture in {words!r}")
@@ -84,12 +91,18 @@ class Living(SphinxDirective):
         return [raw(picture._html())]
 
 
-class Resume(SphinxDirective):
-    """A line that leads to where the reader stopped."""
+class Onward(SphinxDirective):
+    """Where to go from the first page's picture, and a line of all chapters."""
 
     def run(self) -> list[nodes.Node]:
-        """A paragraph that its script fills."""
-        return [raw(RESUME)]
+        """The chapters by part, and where the reader stopped, which a script fills."""
+        parts = "".join(
+            PART.format(part=part, start=chapters[0].number, chapters="".join(
+                STOP.format(stem=c.stem, number=c.number, title=escape(c.title)) for c in chapters))
+            for part, chapters in by_part().items()
+        )  # fmt: skip
+        first = next(iter(read_chapters()))
+        return [raw(ONWARD.format(first=first, parts=parts) + RESUME)]
 
 
 class Chapters(SphinxDirective):
@@ -107,13 +120,13 @@ class Chapters(SphinxDirective):
 
 
 def copy_pictures(app: Sphinx, exception: Exception | None) -> None:
-    """Put the pictures of the cards beside the pages."""
+    """Put the pictures of the cards, and of the first page's preview, beside the pages."""
     if exception or app.builder.format != "html":
         return
     folder = Path(app.outdir, PICTURES)
     folder.mkdir(parents=True, exist_ok=True)
-    for chapter in read_chapters().values():
-        source = drawn(opening(chapter)[1])
+    shown = [drawn(opening(chapter)[1]) for chapter in read_chapters().values()]
+    for source in (*shown, drawn("home_model-preview").with_suffix(".png")):
         (folder / source.name).write_bytes(source.read_bytes())
 
 
@@ -121,6 +134,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.add_directive("living", Living)
     app.add_directive("chapters", Chapters)
-    app.add_directive("resume", Resume)
+    app.add_directive("onward", Onward)
     app.connect("build-finished", copy_pictures)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,9 +4,10 @@
 * pages with a trained decoder: its bundle; the decoders' weights lie beside it, each a script;
 * pages with an exercise for a number or for words: the script that takes the answer;
 * chapters: the links to run them in the browser and to download them, with a stamp;
-* chapters, the first page and that of claims: a place for the reader's progress, with its script;
+* chapters and the page of claims: a place for the reader's progress; with its script, as on the
+  first page, whose cards tell it, and on the page with the table of all;
 * pages with exercises or cells: the script that offers Python; its other parts come at first use;
-* all: storage that is sure to be the book's; a description for previews;
+* all: storage that is sure to be the book's; a description for previews, the first a picture too;
 * beside them: a start page, a page for dead links.
 """
 
@@ -18,6 +19,7 @@ import json
 import os
 import re
 import shutil
+from functools import cache
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ from opening import RUN_LINKS
 from outline import as_script, outline
 from sphinx.application import Sphinx
 
+import mini_attn.widgets
 from mini_attn.exercises.markdown import plain_markdown
 from mini_attn.stories.family import shipped
 from mini_attn.widgets.model_data import model_script
@@ -74,6 +77,8 @@ MATH_FONTS = ["1em KaTeX_Main", "italic 1em KaTeX_Math"]
 BUNDLE = ("living.page.js", "living.css", "living.pencil.js")
 PROGRESS = "living.progress.js"
 TRAINED = "living.trained.js"
+ALL_PROGRESS = "about.html"  # the table of all chapters
+PREVIEW = "_static/pictures/home_model-preview.png"  # of the first page
 PYTHON = "living.python.js"
 LATER = {"worker": "living.worker.js", "editor": "living.editor.js"}  # when Python is asked for
 TEMPLATES = Path(__file__).with_name("templates")
@@ -140,6 +145,13 @@ def script_of(app: Sphinx, context: dict[str, Any], name: str, how: str = "") ->
     return f'<script {how}src="{context["pathto"](path, resource=True)}?v={digest}"></script>'
 
 
+@cache
+def decoders() -> frozenset[str]:
+    """The pictures that have a trained decoder: those that its bundle mounts."""
+    source = Path(mini_attn.widgets.__file__).parent / "js/trained.js"
+    return frozenset(re.findall(r'"\./(\w+)/index\.js"', source.read_text(encoding="utf-8")))
+
+
 def scripts_of_head(context: dict[str, Any], waits: bool) -> list[Any]:
     """The theme's scripts without widget state; those of files wait until the page is read.
 
@@ -164,8 +176,8 @@ def progress_place(app: Sphinx, pagename: str, body: str) -> str:
     page = Path(pagename).name
     if page not in {chapter["page"] for chapter in app.env.living_chapters}:
         return body
-    book = f"{Path(app.config.root_doc).name}.html"
-    return f'{body}<div class="kept" data-progress="{page}" data-book="{book}" hidden></div>'
+    place = f'<div class="kept" data-progress="{page}" data-book="{ALL_PROGRESS}" hidden></div>'
+    return body + place
 
 
 def finish_page(
@@ -194,12 +206,12 @@ def finish_page(
     body = progress_place(app, pagename, body)
     # Right behind the first widget and read there: that widget is alive before the rest of a
     # long page is even parsed. The others are as they are parsed: none grows before one's eyes.
-    trained = script_of(app, context, TRAINED)
+    trained = chain([script_of(app, context, TRAINED)], repeat(""))
     scripts = chain([script_of(app, context, BUNDLE[0])], repeat(MOUNT))
     body, living = LIVING.subn(
-        lambda box: box[0] + next(scripts) + trained * (box[1] == "inside_model"), body
+        lambda box: box[0] + next(scripts) + (next(trained) if box[1] in decoders() else ""), body
     )
-    kept = 'data-progress="' in body
+    kept = 'data-progress="' in body or 'class="chapter-card"' in body
     if '<div class="pencil"' in body or '<div class="in-words"' in body:
         body += script_of(app, context, BUNDLE[2], "async ")
     here = 'class="here"' in body or 'id="page-cells"' in body
@@ -208,6 +220,8 @@ def finish_page(
     if here:
         app.add_css_file("python.css")
         body += script_of(app, context, PYTHON, "async ")
+    if 'class="home-line"' in body:
+        app.add_css_file("home.css")
     if kept:
         app.add_css_file("progress.css")
         # Not deferred: the page's other pictures would wait for it.
@@ -231,8 +245,14 @@ def previews(app: Sphinx, context: dict[str, Any], doctree: Any) -> str:
         text = text if len(text) <= 200 else text[:200].rsplit(" ", 1)[0] + " …"
         facts["og:description"] = html.escape(text, quote=True)
         tags += f'<meta name="description" content="{facts["og:description"]}" />\n'
-    if app.config.html_baseurl:
-        facts["og:url"] = f"{app.config.html_baseurl.rstrip('/')}/{context.get('pagename')}.html"
+    public = app.config.html_baseurl.rstrip("/")
+    if public:
+        facts["og:url"] = f"{public}/{context.get('pagename')}.html"
+    if context.get("pagename") == app.config.root_doc:
+        # Some sites take an address only if it's whole.
+        facts["og:image"] = f"{public}/{PREVIEW}" if public else context["pathto"](PREVIEW, 1)
+        facts["og:image:alt"] = "A trained model with one head off: it says that lily has the ball"
+        tags += '<meta name="twitter:card" content="summary_large_image" />\n'
     return tags + "".join(
         f'<meta property="{name}" content="{value}" />\n' for name, value in facts.items()
     )
