@@ -42,11 +42,13 @@ RESUME = """<p class="resume" hidden>You stopped at <a></a>.</p>
   } catch (error) {} // damaged, or not to be had: there is nothing to offer
 })(document.currentScript.previousElementSibling);</script>"""
 # Where to go from the first page's picture: the reason only once the model is broken.
-ONWARD = """<p class="home-onward"><a class="home-start" href="{first}.html">Start at the beginning →</a>
+ONWARD = """<p class="home-onward">
+<a class="home-start" href="{first}.html">Start at the beginning →</a>
 <a class="home-why" href="model.html">Why did that break it? →</a></p>
 <nav class="home-line" aria-label="All chapters">{parts}</nav>"""
-PART = "<div><b>{part}</b><ol start=\"{start}\">{chapters}</ol></div>"
-STOP = """<li><a href="{stem}.html" title="{title}" aria-label="{number}. {title}">{number}</a></li>"""
+PART = "<div><b>{part}</b><ol>{chapters}</ol></div>"
+STOP = """<li><a href="{stem}.html" title="{title}"
+aria-label="{number}. {title}">{number}</a></li>"""
 
 
 def named(words: str) -> str:
@@ -97,7 +99,7 @@ class Onward(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """The chapters by part, and where the reader stopped, which a script fills."""
         parts = "".join(
-            PART.format(part=part, start=chapters[0].number, chapters="".join(
+            PART.format(part=part, chapters="".join(
                 STOP.format(stem=c.stem, number=c.number, title=escape(c.title)) for c in chapters))
             for part, chapters in by_part().items()
         )  # fmt: skip

@@ -28,7 +28,7 @@ class HomeModel(TrainedWidget):
 
     _widget = "home_model"
     caption = (
-        "A story inside a trained model. Arcs show what one of its heads reads from “now”, the bars "
-        "what the model says next: “tom”, who has the ball. Below are the attention patterns of its "
-        "eight heads over the last sentence, each with a switch."
+        "A story inside a trained model. Arcs show what one of its heads reads from “now”, and the "
+        "bars what the model says next: “tom”, who has the ball. Below are the attention patterns "
+        "of its eight heads over the last sentence, each with a switch."
     )

@@ -110,7 +110,7 @@ def home_model() -> dict[str, Any]:
     model, ids = wide("mha"), _first_text()
     first = int(np.flatnonzero(ids[:-2] == WORDS.index("."))[-1]) + 1
     found: dict[str, Any] = {"from": first, "all": _answer(model, ids, first)}
-    found["all"]["maps"] = sum(found["all"]["maps"], [])
+    found["all"]["maps"] = [rows for maps in found["all"]["maps"] for rows in maps]
     for layer, head in np.ndindex(model.config.n_layers, model.config.attention.n_heads):
         answer = _answer(without_heads(model, [(layer, head)]), ids, first)
         later = answer.pop("maps")[layer + 1 :]

@@ -117,7 +117,8 @@ def test_trained_decoders_are_scripts_of_their_own() -> None:
     for name, page in pages().items():
         text = page.path.read_text(encoding="utf-8")
         bundles = [a for a in page.resources if "living.trained" in a]
-        assert len(bundles) == ('data-widget="inside_model"' in text), name
+        decoders = re.findall(r'data-widget="(inside_model|home_model)"', text)
+        assert len(bundles) == len(decoders), name
         assert not [a for a in page.resources if "/models/" in a], name
         assert "livingModels" not in text, name
 

@@ -113,7 +113,7 @@ def test_a_verdict_waits_for_the_reader_s_and_both_are_kept(visit: Visit, protoc
 
 
 @pytest.mark.browser
-def test_what_was_right_once_counts_and_the_first_page_knows(visit: Visit) -> None:
+def test_what_was_right_once_counts_and_the_table_knows(visit: Visit) -> None:
     page = visit(PAGE)
     one = card(page, 1)
     for say in ("Disagree", "It depends"):
@@ -122,7 +122,7 @@ def test_what_was_right_once_counts_and_the_first_page_knows(visit: Visit) -> No
         "→ You say that it depends; this book disagrees."
     )
     expect(page.locator(".kept-sum")).to_have_text(f"1 of {CLAIMS.COUNT} predictions right")
-    page.goto(page.url.replace("claims", "index"))
+    page.goto(page.url.replace("claims", "about"))
     row = page.locator(".kept").get_by_role("row", name="What is often said")
     expect(row).to_contain_text(f"1 of {CLAIMS.COUNT}")
     expect(row).to_contain_text("none")

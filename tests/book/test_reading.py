@@ -170,8 +170,8 @@ def test_a_card_changes_with_its_chapter_and_a_picture_with_its_drawing() -> Non
     run("Chapters")
     assert noted == [str(ROOT / f"book/{stem}.ipynb") for stem in STEMS]
     noted.clear()
-    run("Living", "FirstLook")
-    assert noted == [str(ROOT / "mini_attn/widgets/static/first_look.svg")]
+    run("Living", "HomeModel")
+    assert noted == [str(ROOT / "mini_attn/widgets/static/home_model.svg")]
 
 
 @pytest.mark.browser

@@ -28,7 +28,7 @@ from tools.site import Visit
 
 pytestmark = pytest.mark.browser
 
-CHAPTER, FRONT = "book/kv-cache.html", "book/index.html"
+CHAPTER, ALL = "book/kv-cache.html", "book/about.html"
 FILE = progress_transfer.NAME
 CLAIMS = script("book/_ext/claims.py")  # answered like predictions
 
@@ -109,15 +109,15 @@ def test_answers_and_ticks_survive_a_reload(visit: Visit, protocol: str) -> None
     marks.nth(1).click()
     expect(page.locator("#predict-2-text")).to_be_in_viewport()
 
-    page.goto(page.url.split("#")[0].replace(CHAPTER, FRONT))
+    page.goto(page.url.split("#")[0].replace(CHAPTER, ALL))
     row = box(page).get_by_role("row", name="KV caching")
     expect(row).to_contain_text("1 of 8 2 answered")
     expect(row).to_contain_text("1 of 5")
 
 
-def test_the_front_page_lists_the_whole_book(visit: Visit) -> None:
+def test_a_table_lists_the_whole_book(visit: Visit) -> None:
     """Its sums are the bank's and the questions', so nothing was typed or missed."""
-    page = visit(FRONT)
+    page = visit(ALL)
     sums = box(page).locator("tfoot td")
     expect(box(page)).to_contain_text("Nothing yet")
     expect(sums).to_have_count(0)
@@ -127,7 +127,7 @@ def test_the_front_page_lists_the_whole_book(visit: Visit) -> None:
     expect(sums.last).to_have_text(f"1 of {len(exercise_ids())}")
     for link in box(page).locator("tbody a").all():
         assert page.request.get(link.evaluate("a => a.href")).ok
-    page.goto(page.url.replace(FRONT, "book/start.html"))
+    page.goto(page.url.replace(ALL, "book/start.html"))
     tasks = opened(page).locator(".kept-tasks li")
     own = {item.title for item in map(exercise, exercise_ids()) if item.page == "start"}
     assert {text.split(". ", 1)[1].split("\n")[0] for text in tasks.all_inner_texts()} == own
@@ -170,7 +170,7 @@ def test_a_reset_asks_once_more(visit: Visit) -> None:
     expect(said).to_be_hidden()
     assert page.get_by_label("Your answer").first.input_value() == ""
     expect(box(page).get_by_role("status")).to_have_text("Forgotten: 1 prediction (1 right).")
-    page.goto(page.url.replace(CHAPTER, FRONT))
+    page.goto(page.url.replace(CHAPTER, ALL))
     box(page).get_by_role("button", name="Reset all").click()
     box(page).get_by_role("button", name="Forget").click()
     assert stored(page) == {}
@@ -197,7 +197,7 @@ def test_what_the_page_exports_python_imports_and_back(
     }
     progress_store.remember(exercise("cached_step"), None)
     progress_store.remember(exercise("chunk_mask"), "shape")
-    page = visit(FRONT, protocol=protocol)
+    page = visit(ALL, protocol=protocol)
     said = give(page, FILE, progress_format.as_text(progress_store.load()))
     expect(said).to_have_text(
         "Imported: 1 prediction (1 right) and 2 exercises (1 done). "
@@ -206,7 +206,7 @@ def test_what_the_page_exports_python_imports_and_back(
     expect(box(page).get_by_role("row", name="KV caching")).to_contain_text("1 of 5")
     expect(box(page)).to_contain_text("Checked in Python: 4 of")
     assert progress_format.parse(exported(page, tmp_path).read_bytes()) == progress_store.load()
-    page.goto(page.url.replace(FRONT, CHAPTER))
+    page.goto(page.url.replace(ALL, CHAPTER))
     tasks = opened(page).locator(".kept-tasks li")
     expect(tasks.first).to_contain_text("solved in Python, 4 points")
     expect(tasks.nth(1)).to_contain_text("tried in Python, missing: shape")
@@ -277,10 +277,10 @@ def test_a_page_asks_for_its_storage_when_the_browser_knows_it(
     visit: Visit, protocol: str, first: str
 ) -> None:
     """From a folder it may be too early, and what is kept is lost; after that answer it is not."""
-    page = visit(FRONT, protocol=protocol)
+    page = visit(ALL, protocol=protocol)
     page.add_init_script(ASKED)
-    base = page.url.removesuffix(FRONT)
-    for name in (FRONT, CHAPTER, "book/api-cost.html", "search.html", "genindex.html"):
+    base = page.url.removesuffix(ALL)
+    for name in (ALL, CHAPTER, "book/api-cost.html", "search.html", "genindex.html"):
         page.goto(base + name)
         asked = page.evaluate("asked")
         assert "localStorage" in asked, name
@@ -364,7 +364,7 @@ def test_it_can_be_used_by_keyboard(visit: Visit) -> None:
     expect(first).to_be_focused()
 
 
-@pytest.mark.parametrize("name", [CHAPTER, FRONT])
+@pytest.mark.parametrize("name", [CHAPTER, ALL])
 def test_it_is_accessible_and_fits(visit: Visit, name: str) -> None:
     page = visit.look(name)
     keep(page, "exercise:kv-cache/cached_step", {"state": "solved", "points": 4})
@@ -383,7 +383,7 @@ def test_it_is_accessible_and_fits(visit: Visit, name: str) -> None:
 
 
 def test_paper_and_pages_without_scripts_do_not_show_it(visit: Visit) -> None:
-    for name in (CHAPTER, FRONT):
+    for name in (CHAPTER, ALL):
         page = visit.look(name)
         expect(box(page)).to_be_visible()
         page.emulate_media(media="print")

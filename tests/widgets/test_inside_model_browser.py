@@ -130,15 +130,44 @@ def type_text(box: Locator, text: str) -> None:
 def test_what_is_pressed_has_room_for_a_finger(open_page: Visit, touch: bool, least: int) -> None:
     for width in WIDTHS:
         page = open_page("light.html", width=width, has_touch=touch, is_mobile=touch)
-        second = box_of(page).locator(".living-second")
-        second.evaluate("(details) => { details.open = true; }")
-        second.locator("svg").wait_for()
-        targets = box_of(page).locator(".living-output [data-id]")
-        assert targets.count() > 40
+        # Words and bars are fields for fingers: what is not hit is the nearest.
+        targets = box_of(page).locator(".living-output [data-id]:not(.living-field *)")
+        assert targets.count() == 16 if touch else targets.count() > 40
         sizes = (
             "(all) => all.map((one) => one.getBoundingClientRect()).map((r) => [r.width, r.height])"
         )
         assert min(min(size) for size in targets.evaluate_all(sizes)) >= least - 0.01
+
+
+def test_a_phone_shows_cause_and_effect_at_once(open_page: Visit) -> None:
+    """Text with arcs, switches and the next words stand on a screen; nothing is under Settings."""
+    page = open_page("light.html", width=390, has_touch=True, is_mobile=True)
+    box = page.locator(".living[data-widget=inside_model]")
+    box.locator(".living-first svg").wait_for()
+    parts = box.locator(".living-first :is(.in-word, [role=switch], .in-bar, .in-arc)")
+    places = parts.evaluate_all(
+        "(all) => all.map((one) => one.getBoundingClientRect()).map((r) => [r.top, r.bottom])"
+    )
+    tops, bottoms = zip(*places, strict=True)
+    assert max(bottoms) - min(tops) < 844 - 200  # the bar at the top, and what it says below
+    switch = box.get_by_role("switch", name="head L0H1")
+    switch.tap()
+    expect(box.locator(".living-first .in-bar").first).to_be_in_viewport()
+    expect(box.locator(".living-first")).to_contain_text("lily")
+    expect(box.locator(".living-detail")).to_contain_text("L0H1 is off. After “now”: “lily”, 93.")
+    expect(box.locator(".living-detail")).to_be_in_viewport()
+
+
+def test_arcs_go_to_what_the_chosen_word_reads(open_page: Visit) -> None:
+    """The strongest is the same arc from head to head; none where the head is off."""
+    page = open_page.look("light.html")
+    box = box_of(page)
+    strongest = box.locator("[data-part='arc-0'] path")
+    before = strongest.get_attribute("d")
+    box.locator("[data-id='h-L1H0']").click()
+    assert strongest.get_attribute("d") != before
+    box.get_by_role("switch", name="head L1H0").click()
+    expect(strongest).to_have_count(0)
 
 
 @pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
@@ -151,7 +180,7 @@ def test_a_decoder_comes_at_its_first_use(open_page: Visit, protocol: str) -> No
     assert loaded(page) == []
     box.get_by_role("button", name="A repeated block").click()
     expect(say(box)).to_contain_text("After “ring” the decoder expects “beach”")
-    box.get_by_label("L0H1", exact=True).uncheck()
+    box.get_by_role("switch", name="head L0H1").click()
     expect(say(box)).to_contain_text("With all heads on it costs")
     if protocol == "http":
         assert loaded(page) == ["mha.js"]
@@ -163,7 +192,8 @@ def test_a_link_to_a_state_brings_its_decoder(open_page: Visit) -> None:
     box = box_of(page)
     expect(say(box)).to_contain_text("After “a” the decoder expects")
     assert words(box) == ["<s>", "lily", "had", "a"]
-    assert not box.get_by_label("L0H1", exact=True).is_checked()
+    switch = box.get_by_role("switch", name="head L0H1")
+    expect(switch).to_have_attribute("aria-checked", "false")
     page.evaluate("location.hash = '#inside_model:text=lily%20had%20a%20dragon%20and'")
     expect(note(box)).to_contain_text("“dragon”, word 4, is none of the 118 words")
     assert words(box) == ["<s>", "lily", "had", "a"]
@@ -293,7 +323,12 @@ def test_everything_can_be_done_by_keyboard(open_page: Visit) -> None:
     page.keyboard.press("ArrowLeft")
     page.keyboard.press(" ")
     expect(box.locator(".living-output")).to_contain_text("L1H2: attention pattern")
-    assert box.locator(".living-output [tabindex='0']").count() <= 3
+    page.keyboard.press("ArrowDown")  # from a head's map to its switch
+    expect(box.get_by_role("switch", name="head L1H2")).to_be_focused()
+    page.keyboard.press(" ")
+    expect(say(box)).to_contain_text("With all heads on it costs")
+    expect(box.get_by_role("switch", name="head L1H2")).to_have_attribute("aria-checked", "false")
+    assert box.locator(".living-output [tabindex='0']").count() <= 4
 
 
 @pytest.mark.parametrize("theme", THEMES)

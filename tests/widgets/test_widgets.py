@@ -37,6 +37,7 @@ WIDGETS = {found.class_traits()["_widget"].default_value: found for found in CLA
 NAMES = sorted(WIDGETS)
 OWN_VIEWS = {"prediction", "living_plot"}  # words only; and a picture of a cell's own data
 PICTURES = sorted(set(NAMES) - OWN_VIEWS)
+DRAWN = [*PICTURES, "home_model-preview"]  # what a shared link shows, too
 STATES = [
     {"step": step, "cached": cached, "head": head}
     for step in range(5)
@@ -53,7 +54,7 @@ OPEN = "for (const [name, data] of Object.entries(input.models)) living.decoders
 
 def given(name: str) -> dict[str, Any]:
     """A picture, its reachable states, and the decoders that they need."""
-    if name != "inside_model":
+    if name not in ("home_model", "inside_model"):
         return {"name": name, "states": reachable(name), "models": {}}
     models = {member: model_data(member) for member in shipped()}
     states = [s for s in reachable(name) if s.get("member", "mha") in models]
@@ -295,7 +296,7 @@ BUNDLES = {*SCRIPTS, "living.jupyter.js", "living.css"}
 
 @pytest.mark.parametrize(
     "file",
-    [*sorted(BUNDLES), *(f"{name}.svg" for name in PICTURES)],
+    [*sorted(BUNDLES), *(f"{name}.svg" for name in DRAWN)],
 )
 def test_committed_bundle_is_what_the_sources_give(file: str) -> None:
     assert (STATIC / file).read_bytes() == (built() / file).read_bytes(), "run make bundle"
@@ -310,7 +311,7 @@ def png_chunks(png: bytes) -> dict[str, bytes]:
     return chunks
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", DRAWN)
 def test_png_shows_the_committed_svg(name: str) -> None:
     """The PNG names the digest of the SVG that it was drawn from, and has twice its size."""
     svg = (STATIC / f"{name}.svg").read_bytes()
@@ -340,7 +341,7 @@ def test_outside_of_the_rooms_is_only_what_is_bundled() -> None:
 
 
 def test_static_folder_holds_nothing_else() -> None:
-    expected = BUNDLES | {f"{name}.{kind}" for name in PICTURES for kind in ("svg", "png")}
+    expected = BUNDLES | {f"{name}.{kind}" for name in DRAWN for kind in ("svg", "png")}
     assert {path.name for path in STATIC.iterdir()} == expected
 
 

@@ -11,10 +11,10 @@ import { HEADS } from "./compute.js";
 // Fingers have a surface that takes the nearest word or bar, so that text, switches and bars are on
 // one screen.
 const MOUSE = { pitch: 32, word: 28, bar: 30, toggle: 28, map: 84 }; // line to line, a word's box, bar to bar, a switch, a map at most
-const FINGER = { pitch: 30, word: 26, bar: 30, toggle: 44, map: 48 };
+const FINGER = { pitch: 30, word: 26, bar: 28, toggle: 44, map: 46 };
 const LEAST = 26; // a word
 const FEW = 3; // bars on a phone
-const RISE = 16; // of an arc within a line
+const RISE = 12; // of an arc within a line
 const THICK = 20; // a bar
 const [NAME, NUMBER] = [62, 84]; // the room of a bar's word and of its number
 const LETTER = 7.3; // a generous average at 13 pixels
@@ -129,7 +129,7 @@ function heads(result, x, y, wide, at) {
 
 export function draw(result, { width = 720, live = false, touch = false, part, label = "A text inside a trained decoder" } = {}) {
   const narrow = width < 480, beside = width >= 600;
-  const bars = narrow && touch ? result.bars.slice(0, FEW) : result.bars;
+  const bars = narrow ? result.bars.slice(0, FEW) : result.bars;
   const at = { width: width - 1, live, touch, bars, pad: narrow ? 8 : 12, ...(touch ? FINGER : MOUSE), ...(narrow ? { map: FINGER.map } : {}) }; // a frame takes half a pixel on each side
   const first = () => {
     const above = line(result, at), top = above.height + 12;
