@@ -245,17 +245,21 @@ def previews(app: Sphinx, context: dict[str, Any], doctree: Any) -> str:
         text = text if len(text) <= 200 else text[:200].rsplit(" ", 1)[0] + " …"
         facts["og:description"] = html.escape(text, quote=True)
         tags += f'<meta name="description" content="{facts["og:description"]}" />\n'
-    public = app.config.html_baseurl.rstrip("/")
-    if public:
+    if public := app.config.html_baseurl.rstrip("/"):
         facts["og:url"] = f"{public}/{context.get('pagename')}.html"
     if context.get("pagename") == app.config.root_doc:
-        # Some sites take an address only if it's whole.
-        facts["og:image"] = f"{public}/{PREVIEW}" if public else context["pathto"](PREVIEW, 1)
+        facts["og:image"] = preview_of(app, context["pathto"]("", resource=True))
         facts["og:image:alt"] = "A trained model with one head off: it says that lily has the ball"
         tags += '<meta name="twitter:card" content="summary_large_image" />\n'
     return tags + "".join(
         f'<meta property="{name}" content="{value}" />\n' for name, value in facts.items()
     )
+
+
+def preview_of(app: Sphinx, root: str) -> str:
+    """Address of the first page's preview: whole where it can be, as some sites take no other."""
+    public = app.config.html_baseurl.rstrip("/")
+    return f"{public}/{PREVIEW}" if public else root + PREVIEW
 
 
 def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
@@ -266,6 +270,7 @@ def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
     start = {
         "title": app.config.html_title, "target": f"{app.config.root_doc}.html",
         "parts": by_part(), "folder": f"{Path(app.config.root_doc).parent}/",
+        "image": preview_of(app, ""),
     }  # fmt: skip
     for source, name in (("start.html", "index.html"), ("lost.html", "404.html")):
         text = (TEMPLATES / source).read_text(encoding="utf-8")

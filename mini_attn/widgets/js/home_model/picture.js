@@ -26,10 +26,13 @@ function wrapped(words, letters) {
 function row({ sentence, bars }, { width, narrow }) {
   const [letter, pad] = narrow ? [7.4, 4] : [9.5, 16];
   const words = ["…", ...sentence, bars[0].word];
-  const wides = words.map((word, i) => letter * word.length + pad + (i > sentence.length ? 10 : 0));
-  let x = (width - wides.reduce((sum, wide) => sum + wide + GAP, narrow ? 3 : 7)) / 2;
+  const apart = narrow ? 6 : 10; // the next word from the others
+  const all = words.map((word, i) => letter * word.length + pad + (i > sentence.length ? 10 : 0));
+  const total = all.reduce((sum, wide) => sum + wide + GAP, apart - GAP);
+  const wides = all.map((wide) => wide * Math.min(1, width / total));
+  let x = Math.max(0, (width - total) / 2);
   return wides.map((wide, i) => {
-    if (i > sentence.length) x += narrow ? 6 : 10;
+    if (i > sentence.length) x += Math.min(apart, width - x - wide);
     const place = { word: words[i], x, wide, middle: x + wide / 2 };
     x += wide + GAP;
     return place;
