@@ -44,7 +44,7 @@ RESUME = """<p class="resume" hidden>You stopped at <a></a>.</p>
 # Where to go from the first page's picture: the reason only once the model is broken.
 ONWARD = """<p class="home-onward">
 <a class="home-start" href="{first}.html">Start at the beginning →</a>
-<a class="home-why" href="model.html">Why did that break it? →</a></p>
+<a class="home-why" href="model.html">Why? →</a></p>
 <nav class="home-line" aria-label="All chapters">{parts}</nav>"""
 PART = "<div><b>{part}</b><ol>{chapters}</ol></div>"
 STOP = """<li><a href="{stem}.html" title="{title}"

@@ -75,14 +75,12 @@ def inside_model() -> dict[str, Any]:
 
 
 def _answer(model: Decoder, ids: Array, first: int) -> dict[str, Any]:
-    """The likeliest next words, and each head's map of the words from the first one on."""
+    """How likely both names come next, and each head's map of the words from the first one on."""
     logits = model(ids[None])[0, -1]
     chances = np.exp(logits - logsumexp(logits))
-    named = [WORDS.index(name) for name in ("tom", "lily")]
-    other = next(i for i in chances.argsort()[::-1] if i not in named)
     maps = np.rint(1000 * attention_maps(model, ids[None])[:, 0, :, first:, first:]).astype(int)
     return {
-        "next": {WORDS[i]: round(float(chances[i]), 5) for i in (*named, other)},
+        "next": {name: round(float(chances[WORDS.index(name)]), 5) for name in ("tom", "lily")},
         "maps": [
             [" ".join(" ".join(map(str, row[: i + 1])) for i, row in enumerate(rows)) for rows in m]
             for m in maps.tolist()
@@ -97,8 +95,8 @@ def home_model() -> dict[str, Any]:
     -------
     dict
         ``from``, the position at which the text's last sentence begins; ``all`` and the heads'
-        names: ``next``, the probabilities of both people and of the likeliest other word, and
-        ``maps``, for each head the lines of the last sentence, in thousandths. With a head of
+        names: ``next``, the probabilities of both names, and ``maps``, for each head the
+        lines of the last sentence, in thousandths. With a head of
         layer 0 off the maps are those of layer 1, and with one of layer 1 off there are none:
         the others are as with all heads on.
 

@@ -37,9 +37,8 @@ function computed(off) {
   const factors = [0, 1].map((layer) => HEADS.slice(4 * layer, 4 * layer + 4).map((head) => (off.includes(head) ? 0 : 1)));
   const { nats, maps } = passOf(MEMBER, factors, ids);
   const chances = WORDS.map((word, id) => [word, Math.exp(-nats[ids.length - 1][id])]).sort(([, a], [, b]) => b - a);
-  const other = chances.find(([word]) => !PEOPLE.includes(word));
   return {
-    next: Object.fromEntries([...chances.filter(([word]) => PEOPLE.includes(word)), other]),
+    next: Object.fromEntries(chances.filter(([word], i) => !i || PEOPLE.includes(word))),
     maps: maps.map((rows) => rows.slice(facts.from, ids.length).map((row) => Array.from(row.slice(facts.from)))),
   };
 }
@@ -47,7 +46,7 @@ function computed(off) {
 export function compute(state) {
   const off = offOf(state);
   const { next, maps } = off.length < 2 ? stored(off[0] ?? "all") : computed(off);
-  const bars = Object.entries(next).map(([word, share]) => ({ word, share })).sort((a, b) => b.share - a.share);
+  const bars = Object.entries(next).map(([word, share]) => ({ word, share })).sort((a, b) => b.share - a.share).slice(0, 2);
   const reader = READERS.find((head) => !off.includes(head)) ?? null;
   const row = reader ? maps[HEADS.indexOf(reader)].at(-1) : [];
   return {

@@ -97,7 +97,7 @@ export function heads(result, y, at) {
 
 export function draw(result, { width = 720, live = false, label = "A trained model and its eight heads" } = {}) {
   const narrow = width < 480;
-  const at = { width: width - 1, live, narrow, rise: narrow ? 66 : 92, most: narrow ? 58 : 84 };
+  const at = { width: width - 1, live, narrow, rise: narrow ? 56 : 76, most: narrow ? 50 : 84 };
   const before = story(result, 0, at);
   const said = line(result, before.bottom + 8, at);
   const bars = next(result, said.bottom + 10, at);

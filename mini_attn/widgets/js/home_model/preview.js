@@ -13,7 +13,7 @@ export function preview() {
   const at = { width: WIDTH - 2 * EDGE, live: false, narrow: false, rise: 58, most: 44 };
   const title = text(at.width / 2, 14, "Switch off one head, and it forgets who has the ball.", "home-prompt", MIDDLE);
   const said = line(result, 34, at);
-  const bars = next({ ...result, bars: result.bars.slice(0, 2) }, said.bottom + 6, at);
+  const bars = next(result, said.bottom + 6, at);
   const all = heads(result, bars.bottom + 8, at);
   const ground = `<rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>`;
   return svg("home", WIDTH, HEIGHT, { live: false, label: "The model says lily, 93%: head L0H1 is off" }, `${ground}<g transform="translate(${EDGE} 12)">${title}${said.inside}${bars.inside}${all.inside}</g>`);
