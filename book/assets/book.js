@@ -122,8 +122,33 @@
     });
   }
 
+  // How far one has read, as a line under the header.
+  function drawProgress() {
+    var line = document.querySelector(".read-line");
+    if (!line) return;
+    function draw() {
+      var way = document.documentElement.scrollHeight - innerHeight;
+      line.style.scale = Math.min(1, scrollY / Math.max(1, way)) + " 1";
+    }
+    addEventListener("scroll", draw, { passive: true });
+    addEventListener("resize", draw);
+  }
+
+  // On a narrow screen the list of pages opens over the page: at the one that is read.
+  function openAtThisPage() {
+    var button = document.querySelector(".primary-toggle");
+    if (button) button.addEventListener("click", function () {
+      requestAnimationFrame(function () {
+        var here = document.querySelector("dialog[open] nav.bd-links a.current");
+        if (here) here.scrollIntoView({ block: "center" });
+      });
+    });
+  }
+
   function start() {
     explainFile();
+    drawProgress();
+    openAtThisPage();
     offerPrint();
     unfoldOnPaper();
     unfoldTarget();
