@@ -27,7 +27,7 @@ WHOLE = "living-attention-book.pdf"
 
 PAPER: dict[str, Any] = {
     "format": "A4",
-    "scale": 0.82,
+    "scale": 0.95,
     "margin": {"top": "18mm", "bottom": "20mm", "left": "17mm", "right": "17mm"},
     "display_header_footer": True,
     "header_template": "<span></span>",

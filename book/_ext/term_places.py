@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from chapter_facts import LINK, Chapter, before
+from chapter_facts import Chapter, before
 from terms import EVERYDAY, pattern
 
-ENTRY = re.compile(r"^(\w[^\n]*)\n(?:  [^\n]*\n|\n)*?  First in (\[[^\n]*)$", re.MULTILINE)
 # Most uses of these are the everyday word, not the term.
 COMMON = EVERYDAY | {
     "batch", "block", "cache", "context", "head", "layer", "prompt", "rank", "traffic", "weights",
@@ -18,14 +17,6 @@ NO_PROSE = re.compile(
 )
 SENTENCE = re.compile(r"(?<=[.?!:])\s+(?=[A-Z*\[<])|\n\n")
 NEEDS = ("You need", "It helps")
-
-
-def introduced(text: str) -> dict[str, set[str]]:
-    """Return the chapters that introduce each term, from the source of the glossary.
-
-    Two chapters introduce a term if a reader may begin with either.
-    """
-    return {term: set(LINK.findall(places)) for term, places in ENTRY.findall(text)}
 
 
 def open_sentences(chapter: Chapter) -> Iterator[str]:

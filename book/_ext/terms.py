@@ -1,5 +1,6 @@
 """Terms of the glossary are linked where a page first uses them, with their meaning at hand.
 
+A page that introduces a term explains it, and needs no link; nor does what is folded or covered.
 The notebooks stay plain: the links are made when a page is written. The meaning travels with the
 link, and ``terms.js`` shows it on hover and focus; without it, or on paper, the word is as it was.
 """
@@ -11,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from chapter_facts import read_chapters
+from chapter_facts import LINK, read_chapters
 from covers import raw
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -24,7 +25,17 @@ CLOSED = (
     nodes.Admonition, nodes.FixedTextElement, nodes.caption, nodes.literal, nodes.math,
     nodes.reference, nodes.strong, nodes.term, nodes.title,
 )  # fmt: skip
+HOLDING = ("a", "details", "div")
+ENTRY = re.compile(r"^(\w[^\n]*)\n(?:  [^\n]*\n|\n)*?  First in (\[[^\n]*)$", re.MULTILINE)
 SCRIPT = Path(__file__).with_name("templates") / "terms.js"
+
+
+def introduced(text: str) -> dict[str, set[str]]:
+    """Return the chapters that introduce each term, from the source of the glossary.
+
+    Two chapters introduce a term if a reader may begin with either.
+    """
+    return {term: set(LINK.findall(places)) for term, places in ENTRY.findall(text)}
 
 
 def meanings(env: BuildEnvironment) -> dict[str, tuple[str, str]]:
@@ -58,18 +69,18 @@ def link(words: str, entry: tuple[str, str]) -> nodes.raw:
     )
 
 
-def in_link(node: nodes.Node) -> bool:
-    """Return whether it's inside a link that is written as markup."""
+def in_markup(node: nodes.Node) -> bool:
+    """Return whether it's inside a link, a fold or a cover that is written as markup."""
     before = node.parent.children[: node.parent.index(node)]
-    tags = [part.astext() for part in before if isinstance(part, nodes.raw)]
-    return sum(tag.startswith("<a ") for tag in tags) > tags.count("</a>")
+    markup = "".join(part.astext() for part in before if isinstance(part, nodes.raw))
+    return any(len(re.findall(rf"<{tag}\b", markup)) > markup.count(f"</{tag}>") for tag in HOLDING)
 
 
 def is_open(text: nodes.Text) -> bool:
     """Return whether a word of this text may become a link."""
     node: nodes.Node = text
     while not isinstance(above := node.parent, nodes.document):
-        if isinstance(above, CLOSED) or "about-goals" in above["classes"] or in_link(node):
+        if isinstance(above, CLOSED) or "about-goals" in above["classes"] or in_markup(node):
             return False
         node = above
     return True
@@ -86,7 +97,9 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Link what a chapter uses of the glossary, each term once."""
     if app.builder.format != "html" or Path(docname).name not in read_chapters():
         return
-    left = meanings(app.env)
+    places = introduced(Path(app.env.doc2path(GLOSSARY)).read_text(encoding="utf-8"))
+    here = {term for term, stems in places.items() if Path(docname).name in stems}
+    left = {term: entry for term, entry in meanings(app.env).items() if term not in here}
     terms = pattern(list(left))
     for text in filter(is_open, list(doctree.findall(nodes.Text))):
         parts: list[nodes.Node] = []
