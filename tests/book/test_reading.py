@@ -14,6 +14,8 @@ from tests.scripts import script
 from tools import ROOT
 from tools.site import Visit
 
+FINDER = script("book/_ext/finder.py")
+TERMS = script("book/_ext/terms.py")
 CHAPTERS = script("book/_ext/living.py").read_chapters()
 STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
 # Typed by somebody who doesn't know the book's words, and the chapters that answer.
@@ -62,7 +64,7 @@ def test_terms_lead_to_their_entries_once_a_page() -> None:
         tag["id"]: tag.get_text() for tag in built_page("book/glossary.html").select("dt[id]")
     }
     glossary = (ROOT / "book/glossary.md").read_text(encoding="utf-8")
-    places = script("book/_ext/terms.py").introduced(glossary)
+    places = TERMS.introduced(glossary)
     counts = []
     for stem in STEMS:
         links = built_page(f"book/{stem}.html").select("a.term-link")
@@ -79,12 +81,11 @@ def test_terms_lead_to_their_entries_once_a_page() -> None:
 
 
 def test_a_term_is_found_in_its_forms() -> None:
-    terms = script("book/_ext/terms.py")
     known = {"key": ("term-key", "…"), "causal mask": ("term-mask", "…")}
-    either = terms.pattern(list(known))
+    either = TERMS.pattern(list(known))
     for words, term in (("Keys", "key"), ("causal masks", "causal mask"), ("key", "key")):
         found = either.search(f"two {words}, and")
-        assert (found[0], terms.name_of(found[0], known)) == (words, term)
+        assert (found[0], TERMS.name_of(found[0], known)) == (words, term)
     for words in ("monkey", "keyed", "low-key", "key-value", "CAUSAL MASK"):
         assert either.search(words) is None
 
@@ -113,7 +114,7 @@ def test_a_term_says_what_it_means_on_hover_and_focus(visit: Visit) -> None:
 
 
 def test_each_chapter_says_what_it_is_about() -> None:
-    subjects = script("book/_ext/finder.py").subjects()
+    subjects = FINDER.subjects()
     assert list(subjects) == list(CHAPTERS)
     assert all(len(phrases) >= 5 for phrases in subjects.values())
 
