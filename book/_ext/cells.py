@@ -56,14 +56,10 @@ def add_sources(app: Sphinx, doctree: nodes.document) -> None:
     path = Path(app.env.doc2path(app.env.docname))
     if path.suffix != ".ipynb":
         return
-    cells = cells_of(path)
-    offered = {number for number, kind, _ in cells if kind == "run"}
     for cell in doctree.findall(nodes.container):
         if cell.get("nb_element") == "cell_code":
             number = cell["cell_index"]
             cell["classes"] += ["page-cell", f"page-cell-{number}"]
-            if number in offered:  # there is room for Run and Edit before they come
-                cell["classes"].append("page-cell-run")
             if "torch" in cell.get("cell_metadata", {}).get("tags", []):
                 cell["classes"].append("page-cell-torch")
             for text in cell.findall(nodes.literal_block):
@@ -71,7 +67,7 @@ def add_sources(app: Sphinx, doctree: nodes.document) -> None:
                 if text.get("language") == "myst-ansi" and not COLUMNS.search(text.astext()):
                     text["classes"].append("wraps")
     # "</script>" inside a source would end the element that carries it.
-    data = json.dumps(cells, ensure_ascii=False).replace("<", "\\u003c")
+    data = json.dumps(cells_of(path), ensure_ascii=False).replace("<", "\\u003c")
     script = f'<script type="application/json" id="page-cells">{data}</script>'
     doctree.append(nodes.raw("", script, format="html"))
 

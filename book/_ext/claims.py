@@ -4,8 +4,8 @@ Each row of ``book/claims.md`` links to ``#claim-N``. The link is resolved by th
 warns where there is no such place; here it is checked that the place stands in a chapter and
 that a cell behind it asserts something. With warnings as errors, the build refuses the rest.
 
-A claim is a card: the quotation, three buttons, and the verdict under a cover like that of a
-prediction, which a choice lifts. What one says is kept as the answer of a prediction. The stance
+A claim is a card: the quotation, three buttons and one that shows, and the verdict, hidden like
+what a prediction covers until one is pressed. What one says is kept as the answer of a prediction. The stance
 of the book is the class of the claim's paragraph, ``{.disagree}`` or ``{.depends}``. Paper and a
 browser without JavaScript show all of it.
 """
@@ -38,13 +38,13 @@ SWITCH = """<div class="run-guess claims-switch"><label>
 Guess first</label> <span class="run-note">verdicts and results stay covered until you have
 answered; on every page</span></div>"""
 ASK = """<div class="claim-ask" role="group" aria-label="What do you say to claim {number}?">
-{buttons}</div>
-<div class="covered" data-covered-by="claims/claim-{number}"><div class="covered-lid">
-<button type="button" class="covered-show" aria-expanded="false" aria-controls="verdict-{number}"
+{buttons}
+<button type="button" class="claim-show" aria-expanded="false" aria-controls="verdict-{number}"
 aria-label="Show me: the verdict on claim {number}">Show me</button></div>
+<div class="covered" data-covered-by="claims/claim-{number}">
 <p class="claim-said" role="status"></p>
 <script>livingClaims.see(document.currentScript.closest(".claim"))</script>
-<div class="covered-body" id="verdict-{number}" tabindex="-1">"""
+<div class="covered-body" id="verdict-{number}">"""
 BUTTON = '<button type="button" data-say="{say}" aria-pressed="false">{word}</button>'
 
 logger = logging.getLogger(__name__)

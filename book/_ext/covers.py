@@ -1,14 +1,15 @@
-"""Results stay covered until the reader has guessed.
+"""Results stay hidden until the reader has guessed.
 
 A cell with the tag ``covered-by:kv-cache/passes`` holds what the prediction of that name asks for;
 with several such tags it waits for all of them. Cells that follow each other and wait for the same
-predictions are covered as one. A prediction after which nothing gives its answer away has the tag
+predictions are covered as one: they come with the prediction's card. A prediction after which nothing gives its answer away has the tag
 ``no-result``. A plain Jupyter shows all of it; so do paper and a browser without JavaScript.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -19,18 +20,17 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from mini_attn.widgets.questions import inline, question
+
 TAG = "covered-by:"
 ASKED = re.compile(r'Prediction\("([\w/-]+)"\)')
 # The choice and the covers are there before the first paint, so that nothing jumps.
 SCRIPT = Path(__file__).with_name("templates") / "covers.js"
-LID = """<div class="covered" data-covered-by="{keys}">
-<div class="covered-lid" role="group" aria-label="A covered result">
-<p><b>Covered until you {guess}:</b> {what}.</p>
-<button type="button" class="covered-show" aria-expanded="false"
-aria-controls="covered-{number}" aria-label="Show me: {what}">Show me</button>
-<button type="button" class="covered-off">Never cover results</button></div>
+COVER = """<div class="covered" data-covered-by="{keys}">{note}
 <script>livingCovers.see(document.currentScript.parentNode)</script>
-<div class="covered-body" id="covered-{number}" tabindex="-1">"""
+<div class="covered-body">"""
+NOTE = '<p class="covered-note">Hidden until you’ve answered {questions}</p>'
+LINK = '<span><a href="#ask-{name}" data-asks="{key}">{title}</a></span>'
 
 
 def waits_for(cell: nbformat.NotebookNode) -> str:
@@ -62,30 +62,18 @@ def covers_of(cells: list[nbformat.NotebookNode]) -> dict[int, str]:
     return found
 
 
-def named(cells: list[nbformat.NotebookNode]) -> str:
-    """Name the contents of one cover."""
-    kinds = dict.fromkeys(
-        "a figure" if re.search(r"\b(plt|axe?s?|axes)\.|\bLivingPlot\(", cell.source)
-        else "a cell with its output" if "print(" in cell.source
-        else "a cell of code" if cell.cell_type == "code"
-        else "what follows from it" if number else "the text with the answer"
-        for number, cell in enumerate(cells)
-    )  # fmt: skip
-    return listed(list(kinds))
+def note(keys: list[str]) -> str:
+    """Say in one line which questions a cover waits for; the script leaves out the answered."""
+    links = (
+        LINK.format(name=key.split("/")[1], key=escape(key), title=title(question(key).text))
+        for key in keys
+    )
+    return NOTE.format(questions="".join(links))
 
 
-def listed(words: list[str]) -> str:
-    """One, two and three."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-
-
-def guess(keys: list[str]) -> str:
-    """Tell the reader to guess first, with a link to each prediction."""
-    links = [f'<a href="#ask-{key.split("/")[1]}">{{}}</a>' for key in keys]
-    if len(keys) == 1:
-        return links[0].format("guess")
-    numbered = [link.format(number) for number, link in enumerate(links, 1)]
-    return f"answer {len(keys)} predictions, {listed(numbered)}"
+def title(text: str) -> str:
+    """The sentence of a prediction that asks."""
+    return inline([part for part in re.split(r"(?<=[.?!]) ", text) if part.endswith("?")][-1])
 
 
 def cell_of(node: nodes.Node) -> int:
@@ -105,16 +93,40 @@ def refill(room: nodes.Element, parts: list[nodes.Node]) -> None:
         part.parent = room
 
 
-def anchor(node: nodes.Node, cells: list[nbformat.NotebookNode]) -> list[nodes.Node]:
-    """A place to go to before a prediction."""
+def asks(node: nodes.Node, cells: list[nbformat.NotebookNode]) -> str:
+    """The prediction that a node shows."""
     if not isinstance(node, nodes.container) or "tag_prediction" not in node["classes"]:
-        return []
+        return ""
     (key,) = ASKED.findall(cells[cell_of(node)].source)
-    return [raw(f'<span id="ask-{key.split("/")[1]}"></span>')]
+    return str(key)
+
+
+def dressed(
+    room: nodes.section, cells: list[nbformat.NotebookNode], waiting: dict[int, str]
+) -> Iterator[nodes.Node]:
+    """A section's parts, with a place to go to before a prediction and its covers behind it.
+
+    What follows its prediction at once is simply not there until that is answered. A cover
+    farther below, or of several predictions, leaves one line.
+    """
+    above: set[str] = set()  # predictions of which only results stand between them and here
+    for keys, run in groupby(list(room.children), lambda n: waiting.get(cell_of(n), "")):
+        if keys:
+            names = keys.split()
+            line = "" if len(names) == 1 and names[0] in above else note(names)
+            yield from (raw(COVER.format(keys=escape(keys), note=line)), *run, raw("</div></div>"))
+            continue
+        for node in run:
+            if key := asks(node, cells):
+                above.add(key)
+                yield raw(f'<span id="ask-{key.split("/")[1]}"></span>')
+            elif not isinstance(node, nodes.Invisible):
+                above.clear()
+            yield node
 
 
 def cover(app: Sphinx, doctree: nodes.document) -> None:
-    """Put a lid on every run of covered cells."""
+    """Put a cover on every run of cells that wait for an answer."""
     source = Path(app.env.doc2path(app.env.docname))
     if source.suffix != ".ipynb":
         return
@@ -125,20 +137,8 @@ def cover(app: Sphinx, doctree: nodes.document) -> None:
         raise ExtensionError(f"{source.name}: {error}") from error
     if not waiting:
         return
-    count = 0
     for room in list(doctree.findall(nodes.section)):
-        parts: list[nodes.Node] = []
-        for keys, run in groupby(list(room.children), lambda n: waiting.get(cell_of(n), "")):
-            inside = list(run)
-            if keys:
-                count += 1
-                numbers = dict.fromkeys(map(cell_of, inside))
-                what = named([cells[number] for number in numbers])
-                how = guess(keys.split())
-                lid = LID.format(keys=escape(keys), guess=how, what=what, number=count)
-                inside = [raw(lid), *inside, raw("</div></div>")]
-            parts += inside
-        refill(room, [part for node in parts for part in (*anchor(node, cells), node)])
+        refill(room, list(dressed(room, cells, waiting)))
 
 
 def add_script(

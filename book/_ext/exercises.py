@@ -1,4 +1,4 @@
-"""Adds hints, common errors and, for practice, the solution to the pages' HTML.
+"""Adds help to the pages' exercises: hints, common errors and, for practice, the solution.
 
 They are added when a page is built and exist nowhere else: not in a notebook, not in a source
 copy, not in the package. A solution that does not pass its own check fails the build.
@@ -32,9 +32,19 @@ from mini_attn.exercises.spec import Exercise, exercise  # noqa: E402
 from mini_attn.widgets.questions import inline as prose  # noqa: E402
 
 
-def dropdown(title: str, body: str) -> str:
-    """A closed box that opens with a key or a click, also without JavaScript."""
-    return f'<details class="exercise-more"><summary>{escape(title)}</summary>{body}</details>'
+def ladder(steps: list[tuple[str, str]], last: str = "") -> str:
+    """Steps, each in a box inside the one before: they open one by one, also without JavaScript.
+
+    ``last`` is the attribute that the last one gets.
+    """
+    inside = ""
+    for title, body in reversed(steps):
+        own = "" if inside else last
+        inside = (
+            f'<details class="exercise-more"{own}><summary>{escape(title)}</summary>'
+            f"{body}{inside}</details>"
+        )
+    return inside
 
 
 def with_what_it_uses(source: str, name: str) -> str:
@@ -76,28 +86,31 @@ def solution_code(task: Exercise) -> str:
     return f"{lines.replace('REFERENCE', 'answer').strip()}\n# {module.REFERENCE}\n"
 
 
-def model_answer(task: Exercise) -> str:
-    """Return a model answer in words; scripts cover it until the reader has written one."""
-    model = import_module(f"solutions.{task.id}").MODEL
-    body = MarkdownIt("commonmark", {"html": False}).render(model)
-    box = dropdown("Compare with a model answer", f"<div>{body}</div>")
-    return box.replace("<details", f'<details id="model-{task.id}"', 1)
+def last_step(task: Exercise) -> tuple[str, str]:
+    """Return the solution, or a model answer, which scripts hide until one was written."""
+    if task.kind == "open":
+        model = import_module(f"solutions.{task.id}").MODEL
+        body = MarkdownIt("commonmark", {"html": False}).render(model)
+        return "Compare with a model answer", f"<div>{body}</div>"
+    code = highlight(solution_code(task), PythonLexer(), HtmlFormatter(nowrap=True))
+    block = f'<div class="highlight"><pre tabindex="0">{code}</pre></div>'
+    return "Solution (it passed the check when this page was built)", block
 
 
 def more(task: Exercise) -> str:
-    """All boxes of an exercise."""
-    names = ("Hint 1: the idea", "Hint 2: the steps")
-    hints = zip(names, task.hints, strict=True)
-    boxes = [dropdown(name, f"<p>{prose(text)}</p>") for name, text in hints]
+    """Return the help to an exercise: what to think of, then how, then what goes wrong."""
+    idea, way = (f"<p>{prose(text)}</p>" for text in task.hints)
     errors = "".join(f"<li>{prose(text)}</li>" for text in task.common_errors)
-    boxes.append(dropdown("Common errors", f"<ul>{errors}</ul>"))
-    if task.kind == "open":
-        boxes += [] if task.assessed else [model_answer(task)]
-    elif not task.assessed:
-        code = highlight(solution_code(task), PythonLexer(), HtmlFormatter(nowrap=True))
-        block = f'<div class="highlight"><pre tabindex="0">{code}</pre></div>'
-        boxes.append(dropdown("Solution (it passed the check when this page was built)", block))
-    return f'<div class="exercise-boxes">{"".join(boxes)}</div>'
+    steps = [
+        ("Help", f"<p><b>Hint 1: the idea</b></p>{idea}"),
+        ("Hint 2: the steps", way),
+        ("Common errors", f"<ul>{errors}</ul>"),
+    ]
+    last = ""
+    if not task.assessed:
+        steps.append(last_step(task))
+        last = f' id="model-{task.id}"' if task.kind == "open" else ""
+    return f'<div class="exercise-boxes">{ladder(steps, last)}</div>'
 
 
 def scrambled(text: str, key: str) -> str:
@@ -169,7 +182,10 @@ def here(task: Exercise) -> str:
 
 
 def add_boxes(app: Sphinx, doctree: nodes.document) -> None:
-    """Put a place to do it and the boxes behind every check cell."""
+    """Put a place to do it and its help in the place of every check cell.
+
+    What the cell of a question in words prints is its rubric, for paper.
+    """
     for cell in list(doctree.findall(nodes.container)):
         if cell.get("nb_element") != "cell_code":
             continue
@@ -182,7 +198,10 @@ def add_boxes(app: Sphinx, doctree: nodes.document) -> None:
         for source in (f"mini_attn/exercises/bank/{task.id}.py", f"solutions/{task.id}.py"):
             app.env.note_dependency(str(ROOT / source))
         added = place_of(task) + notebook_link(task) + more(task)
-        cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", added, format="html"))
+        rubric = [part for part in cell if part.get("nb_element") != "cell_code_source"]
+        cell.children = rubric if task.kind == "open" else []
+        kept = [cell] if cell.children else []
+        cell.parent.replace(cell, [*kept, nodes.raw("", added, format="html")])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -38,7 +38,12 @@ var livingClaims = (function () {
   }
 
   function see(card) {
-    var said = kept(card).attempt;
+    var said = kept(card).attempt, isShown = kept(card).shown === true;
+    var show = card.querySelector(".claim-show"), word = isShown ? "Cover it again" : "Show me";
+    show.hidden = Boolean(said);
+    show.setAttribute("aria-expanded", String(isShown));
+    show.setAttribute("aria-label", show.getAttribute("aria-label").replace(/^[^:]*/, word));
+    show.textContent = word;
     card.querySelectorAll("[data-say]").forEach(function (button) {
       button.setAttribute("aria-pressed", String(button.dataset.say === said));
     });
@@ -52,12 +57,13 @@ var livingClaims = (function () {
   }
 
   document.addEventListener("click", function (event) {
-    var button = event.target.closest && event.target.closest("[data-say]");
+    var button = event.target.closest && event.target.closest(".claim-ask button");
     if (!button) return;
     var card = button.closest(".claim"), say = button.dataset.say, before = kept(card);
     var right = say === card.dataset.holds;
     // Pressed again it is taken back. What was right once stays right, as with a prediction.
-    if (before.attempt === say) keep(card, null);
+    if (say ? before.attempt === say : before.shown) keep(card, null);
+    else if (!say) keep(card, { shown: true });
     else keep(card, { attempt: say, shown: false, verdict: right ? "right" : "wrong", solved: right ? say : before.solved });
     document.dispatchEvent(new Event("living:progress"));
   });

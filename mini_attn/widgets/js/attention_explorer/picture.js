@@ -141,7 +141,7 @@ function cellOf(result, i, j, y, at) {
   const negative = show !== "weights" && (show === "dots" ? result.dots : result.scores)[i][j] < 0;
   const gone = hidden && (show === "weights" || mask === "before");
   const opacity = gone ? 0 : Math.round(100 * shade(result, i, j)) / 100;
-  const style = j > i && show !== "dots" ? "att-cell-later" : "att-cell";
+  const style = j > i && show !== "dots" ? gone ? "att-cell-hidden" : "att-cell-later" : "att-cell";
   const words = number(result, i, j, at);
   const strong = show === "weights" && weights[i][j] > 0.5;
   return box(x, y, w, h, negative ? "att-fill-minus" : "att-fill", ` fill-opacity="${opacity}"`)

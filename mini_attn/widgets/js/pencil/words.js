@@ -76,7 +76,7 @@ export function mountWords(root) {
   part(".words-show")?.addEventListener("click", () => {
     asked = true;
     uncover();
-    model.open = true;
+    for (let step = model; step; step = step.parentElement.closest("details")) step.open = true;
     model.querySelector("summary").focus();
   });
   // The book's switch for covers changes a class of the page.

@@ -35,10 +35,9 @@ const frame = (question, id) => `<div class="living-app predict" role="group" ar
     <span class="predict-entry"><input type="text" autocapitalize="none" id="${id}-answer" maxlength="${schema.attempt.max}"
       spellcheck="false" aria-describedby="${id}-unit ${id}-feedback"><span class="predict-unit" id="${id}-unit">${escape(question.unit)}</span></span>
     <button type="submit" class="predict-check">Check</button>
+    <span class="predict-more"><button type="button" data-do="show"></button><button type="button" data-do="again" hidden>Start again</button></span>
   </form>
-  <p class="predict-feedback" id="${id}-feedback" role="status" tabindex="-1"></p>
-  <p class="predict-more"><button type="button" data-do="show" hidden>Show the answer</button>
-    <button type="button" data-do="again" hidden>Start again</button></p></div>`;
+  <p class="predict-feedback" id="${id}-feedback" role="status" tabindex="-1"></p></div>`;
 
 function mount(question, root, model) {
   const checked = validate(schema, { attempt: model.get("attempt") ?? "" });
@@ -58,14 +57,17 @@ function mount(question, root, model) {
       ? `<span class="predict-sign" aria-hidden="true">${SIGNS[kind]}</span><span>${inline(words)}</span>` : "";
   }
 
-  function render(attempt) {
-    const { verdict, message } = attempt || shown ? judge(question, attempt) : { verdict: "" };
+  function render(attempt, asked = attempt || shown) {
+    const { verdict, message } = asked ? judge(question, attempt) : { verdict: "" };
     if (shown && verdict !== "right") say("shown", answerText(question));
     else if (verdict) say(verdict, `${LEADS[verdict]} ${message}`.trim());
     else say("", "");
     input.toggleAttribute("aria-invalid", verdict === "unread" && !shown);
-    part("[data-do=show]").hidden = shown || !["mistake", "wrong"].includes(verdict);
-    part("[data-do=again]").hidden = !shown && !["right", "mistake", "wrong"].includes(verdict);
+    const guessed = ["mistake", "wrong"].includes(verdict);
+    const show = part("[data-do=show]");
+    show.textContent = guessed ? "Show the answer" : "Show me without guessing";
+    show.hidden = shown || verdict === "right";
+    part("[data-do=again]").hidden = !shown && !guessed && verdict !== "right";
   }
 
   const now = () => JSON.stringify(readKept("predictions", question.key));
@@ -90,9 +92,10 @@ function mount(question, root, model) {
     event.preventDefault();
     shown = false;
     const attempt = input.value.trim();
-    if (attempt) keep(attempt);
-    render(attempt);
-    if (!attempt) say("unread", judge(question, "").message);
+    // What cannot be read takes back no answer that was given before.
+    if (judge(question, attempt).verdict !== "unread") keep(attempt);
+    else if (attempt) tell(attempt);
+    render(attempt, true);
   }
 
   function press(event) {

@@ -49,6 +49,7 @@ class Cell {
     this.input = this.place.querySelector(":scope > .cell-fold") ?? this.place.querySelector(".cell_input");
     this.stored = this.place.querySelector(".cell_output");
     this.root.addEventListener("click", ({ target }) => this.press(target.closest("[data-do]")?.dataset.do));
+    this.place.addEventListener("click", ({ pointerType }) => pointerType === "mouse" || this.page.tap(this.place)); // a finger cannot hover
     this.show({ busy: false, changed: false });
   }
 
@@ -57,7 +58,9 @@ class Cell {
   }
 
   say(words) {
-    if (this.root) this.part(".cell-said").textContent = words;
+    if (!this.root) return;
+    this.part(".cell-said").textContent = words;
+    this.root.classList.add("cell-used"); // from now on its bar stays
   }
 
   show({ busy = this.busy, changed = this.changed }) {
@@ -173,6 +176,13 @@ class Cells {
   // A reader counts the cells from 1.
   shown({ number }) {
     return this.order.indexOf(number) + 1;
+  }
+
+  // The bar of one cell at a time.
+  tap(place) {
+    this.tapped?.classList.remove("cell-tapped");
+    this.tapped = place;
+    place.classList.add("cell-tapped");
   }
 
   missing({ number }) {
