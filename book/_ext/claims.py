@@ -5,9 +5,9 @@ warns where there is no such place; here it is checked that the place stands in 
 that a cell behind it asserts something. With warnings as errors, the build refuses the rest.
 
 A claim is a card: the quotation, three buttons and one that shows, and the verdict, hidden like
-what a prediction covers until one is pressed. What one says is kept as the answer of a prediction. The stance
-of the book is the class of the claim's paragraph, ``{.disagree}`` or ``{.depends}``. Paper and a
-browser without JavaScript show all of it.
+what a prediction covers until one is pressed. What one says is kept as the answer of a prediction.
+The stance of the book is the class of the claim's paragraph, ``{.disagree}`` or ``{.depends}``.
+Paper and a browser without JavaScript show all of it.
 """
 
 from __future__ import annotations

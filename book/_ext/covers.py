@@ -2,8 +2,9 @@
 
 A cell with the tag ``covered-by:kv-cache/passes`` holds what the prediction of that name asks for;
 with several such tags it waits for all of them. Cells that follow each other and wait for the same
-predictions are covered as one: they come with the prediction's card. A prediction after which nothing gives its answer away has the tag
-``no-result``. A plain Jupyter shows all of it; so do paper and a browser without JavaScript.
+predictions are covered as one, and come with the prediction's card. A prediction after which
+nothing gives its answer away has the tag ``no-result``. A plain Jupyter shows all of it; so do
+paper and a browser without JavaScript.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def more(task: Exercise) -> str:
     idea, way = (f"<p>{prose(text)}</p>" for text in task.hints)
     errors = "".join(f"<li>{prose(text)}</li>" for text in task.common_errors)
     steps = [
-        ("Help", f"<p><b>Hint 1: the idea</b></p>{idea}"),
+        ("Help", f'<p class="exercise-idea">Hint 1: the idea</p>{idea}'),
         ("Hint 2: the steps", way),
         ("Common errors", f"<ul>{errors}</ul>"),
     ]

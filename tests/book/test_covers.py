@@ -78,13 +78,6 @@ def test_covers_that_cannot_work_are_refused() -> None:
     question = cell('Prediction("a/b")', "prediction")
     good = [question, cell("print(1)", "covered-by:a/b"), cell("So.", "covered-by:a/b", kind="md")]
     assert COVERS.covers_of(good) == {1: "a/b", 2: "a/b"}
-    assert COVERS.named(good[1:]) == "a cell with its output and what follows from it"
-    assert COVERS.named([cell("plt.show()"), cell("assert x")]) == "a figure and a cell of code"
-    assert COVERS.named([cell("So.", kind="md")]) == "the text with the answer"
-    assert COVERS.guess(["a/b"]) == '<a href="#ask-b">guess</a>'
-    assert COVERS.guess(["a/b", "a/c"]).endswith(
-        '2 predictions, <a href="#ask-b">1</a> and <a href="#ask-c">2</a>'
-    )
     for bad in (
         [good[1], question],  # before it was asked
         [question, cell("1", "covered-by:a/c")],
@@ -93,6 +86,15 @@ def test_covers_that_cannot_work_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"cell [01] is covered"):
             COVERS.covers_of(bad)
+
+
+def test_a_line_names_what_a_cover_waits_for_by_its_question() -> None:
+    line = COVERS.note(["matmul/square", "attention/score"])
+    assert re.findall('<a href="#ask-([^"]*)" data-asks="([^"]*)">(.*?)</a>', line) == [
+        ("square", "matmul/square", "How many FLOPs does the product do per byte moved?"),
+        ("score", "attention/score", "What is the score of this pair, after the scale?"),
+    ]
+    assert all(COVERS.title(item.text).endswith("?") for item in QUESTIONS.values())
 
 
 SHOWN = r"""
@@ -141,10 +143,11 @@ def answer(page: Page, number: int, text: str) -> None:
 
 
 def is_covered(box: Locator) -> bool:
-    """Whether the lid is there and what it covers is not; both at once is a fault."""
-    lid, body = (box.locator(f":scope > .covered-{part}").is_visible() for part in ("lid", "body"))
-    assert lid != body
-    return lid
+    """Whether what it covers is not there; a line that says so, and it, at once are a fault."""
+    line, body = box.locator(":scope > .covered-note"), box.locator(":scope > .covered-body")
+    shown = body.is_visible()
+    assert line.count() == 0 or line.is_visible() != shown
+    return not shown
 
 
 def assert_covers_are_in_one_piece(page: Page, stem: str) -> None:
@@ -190,28 +193,65 @@ def test_a_guess_uncovers_and_is_remembered(visit: Visit, protocol: str) -> None
     assert not is_covered(one)
     assert not is_covered(both)
     assert is_covered(cover(page, "matmul/ridge"))
+    answer(page, 0, "and this is no number")  # what was answered stays so
+    assert not is_covered(one)
+    page.reload()
+    assert not is_covered(one)
     page.locator(".predict").get_by_role("button", name="Start again").first.click()
     assert is_covered(one)
 
 
 @pytest.mark.browser
-def test_show_me_opens_by_keyboard_and_covers_again(visit: Visit) -> None:
+def test_the_card_shows_by_keyboard_what_it_covers_and_covers_it_again(visit: Visit) -> None:
     page = visit.look(CHAPTER, width=360)
     box = cover(page, "matmul/order")
-    button = box.get_by_role("button", name="Show me: a cell with its output")
-    expect(button).to_have_attribute("aria-expanded", "false")
+    card = page.locator(".living[data-widget=prediction]").nth(1)
+    button = card.get_by_role("button", name="Show me without guessing")
     button.focus()
-    top = button.bounding_box()
+    top = card.bounding_box()["y"]
     page.keyboard.press("Enter")
-    again = box.get_by_role("button", name="Cover it again")
-    expect(again).to_be_focused()
-    expect(again).to_have_attribute("aria-expanded", "true")
+    expect(card.get_by_role("status")).to_contain_text("The answer is")
+    expect(card.get_by_role("status")).to_be_focused()
     expect(box.locator(".covered-body")).to_be_visible()
-    assert again.bounding_box()["y"] == pytest.approx(top["y"], abs=1)  # nothing has jumped
+    assert card.bounding_box()["y"] == pytest.approx(top, abs=1)  # nothing has jumped
+    end = card.bounding_box()["y"] + card.bounding_box()["height"]
+    assert box.locator(".covered-body").bounding_box()["y"] - end < 60  # right below the card
     page.reload()
     expect(box.locator(".covered-body")).to_be_visible()
-    again.press("Enter")
+    card.get_by_role("button", name="Start again").press("Enter")
     assert is_covered(box)
+
+
+@pytest.mark.browser
+def test_nothing_stands_where_a_result_follows_its_question(visit: Visit) -> None:
+    """And where it lies elsewhere, or waits for two, one line does, which loses the answered."""
+    page = visit(CHAPTER)
+    assert cover(page, "matmul/flops").bounding_box() is None
+    both = cover(page, "matmul/square").locator(".covered-note")
+    expect(both).to_have_text(
+        "Hidden until you’ve answered How many FLOPs does the product do per byte moved?"
+        "How many FLOPs does it do per byte?"  # " and " between them is the style sheet's
+    )
+    assert both.get_by_role("button").count() == 0
+    answer(page, list(asked(BOOK["matmul"])).index("matmul/square"), "171")
+    assert [link.is_visible() for link in both.get_by_role("link").all()] == [True]
+    expect(both.get_by_role("link")).to_have_text("How many FLOPs does it do per byte?")
+
+
+@pytest.mark.browser
+def test_its_link_leads_to_the_field_for_the_answer(visit: Visit) -> None:
+    page = visit("book/kv-cache.html")
+    line = page.locator(".covered-note:visible").first
+    for _ in range(2):  # the second time the address does not change
+        line.scroll_into_view_if_needed()
+        line.get_by_role("link").press("Enter")
+        field = page.locator("#ask-passes + .cell").get_by_label("Your answer")
+        expect(field).to_be_focused()
+        expect(field).to_be_in_viewport()
+        page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Home")
+    page.go_back()
+    assert page.url.endswith("kv-cache.html")
 
 
 @pytest.mark.browser
@@ -229,8 +269,7 @@ def test_one_switch_uncovers_the_book_and_is_remembered(visit: Visit) -> None:
     other.get_by_role("switch", name="Guess first").check()
     expect(switch).to_be_checked()  # the first page hears of it
     assert all(is_covered(box) for box in page.locator(".covered").all())
-    cover(page, "matmul/flops").get_by_role("button", name="Never cover results").click()
-    expect(switch).not_to_be_checked()
+    switch.uncheck()
     page.reload()
     unfold(page)
     expect(switch).not_to_be_checked()
@@ -260,7 +299,7 @@ def test_without_storage_a_page_still_covers_and_uncovers(visit: Visit) -> None:
     page.goto(page.url.replace("notation", "matmul"))
     box = cover(page, "matmul/flops")
     assert is_covered(box)
-    box.get_by_role("button", name="Show me").click()
+    page.get_by_role("button", name="Show me without guessing").first.click()
     expect(box.locator(".covered-body")).to_be_visible()
     answer(page, 1, "8")
     expect(cover(page, "matmul/order").locator(".covered-body")).to_be_visible()
@@ -284,8 +323,6 @@ def test_covers_are_accessible_and_fit(visit: Visit) -> None:
     for theme, width in zip(THEMES, WIDTHS, strict=True):
         change(page, theme, width)
         assert_fits(page)
-        for button in page.locator(".covered-lid button").all():
-            assert button.bounding_box()["height"] >= 44
         assert serious_findings(page, covered=True) == []
 
 

@@ -278,7 +278,8 @@ def page(tmp_path: Path) -> Iterator[Page]:
 def test_a_reader_answers_by_keyboard_and_finds_the_attempt_again(page: Page) -> None:
     first, second = page.locator(".predict:not(.predict-fallback)").all()
     answer, said = first.get_by_label("Your answer"), first.get_by_role("status")
-    assert not first.get_by_role("button", name="Show the answer").is_visible()
+    assert first.get_by_role("button", name="Show me without guessing").is_visible()
+    assert not first.get_by_role("button", name="Start again").is_visible()
     answer.press("Enter")
     assert "Type a number first" in said.inner_text()
     answer.fill("614,400")
