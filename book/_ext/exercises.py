@@ -184,10 +184,14 @@ def here(task: Exercise) -> str:
 def add_boxes(app: Sphinx, doctree: nodes.document) -> None:
     """Put a place to do it and its help in the place of every check cell.
 
-    What the cell of a question in words prints is its rubric, for paper.
+    What the cell of a question in words prints is its rubric, for paper. The table of a session's
+    progress is for notebooks too: a page has its own.
     """
     for cell in list(doctree.findall(nodes.container)):
         if cell.get("nb_element") != "cell_code":
+            continue
+        if cell.children and cell[0].astext().strip() == "progress()":
+            cell.parent.remove(cell)
             continue
         tag: dict[str, Any] = cell.get("cell_metadata", {}).get("exercise", {})
         if tag:

@@ -84,6 +84,32 @@ def test_nothing_is_loaded_before_the_first_click(visit: Visit) -> None:
     assert not [url for url in asked if "lite" in url or "worker" in url or "editor" in url]
 
 
+def test_run_and_edit_come_with_the_cell_that_is_in_hand(visit: Visit) -> None:
+    """Hovered, focused or tapped; none where its code is folded; and nothing moves."""
+    page = unfold(visit.look(CHAPTER))
+    shown = "(box) => getComputedStyle(box).opacity === '1'"
+    third, fifth = cell(page, 3), cell(page, 5)
+    bars = page.locator(".cell-bar")
+    third.scroll_into_view_if_needed()
+    page.mouse.move(1, 1)
+    assert not any(bar.evaluate(shown) for bar in bars.all())
+    before = fifth.bounding_box()
+    third.hover()
+    assert [bar.evaluate(shown) for bar in bars.all()].count(True) == 1
+    assert third.locator(".cell-bar").evaluate(shown)
+    assert fifth.bounding_box() == before
+    page.mouse.move(1, 1)
+    fifth.get_by_role("button", name="Run cell").focus()
+    assert fifth.locator(".cell-bar").evaluate(shown)
+    fifth.evaluate("(box) => box.querySelector('button').blur()")
+    third.dispatch_event("click", {"pointerType": "touch"})
+    assert third.locator(".cell-bar").evaluate(shown)
+    fold = page.locator(".page-cell:has(> .cell-fold)").first
+    assert not fold.locator(".cell-bar").is_visible()
+    fold.locator("summary").first.click()
+    assert fold.locator(".cell-bar").is_visible()
+
+
 def test_a_cell_is_run_edited_stopped_and_put_back(visit: Visit) -> None:
     page = unfold(visit.look(CHAPTER))
     first, third, fourth = (cell(page, number) for number in (1, 3, 5))
