@@ -17,7 +17,7 @@ const frame = ({ id, title, points, rubric, assessed }) => `<div class="living-a
   <fieldset><legend>You mark this one: tick what your answer does</legend>${rubric.map(criterion).join("")}
   <p class="words-note words-sum" role="status"></p>
   <label class="words-done"><input type="checkbox" class="words-tick"><span>Count this exercise as done, by my own word${assessed ? "; in a course, your teacher marks it" : ""}</span></label></fieldset>
-  ${assessed ? "" : `<p class="words-note words-cover">A model answer opens when you have written something. <button type="button" class="words-show">Show me</button></p>`}</div>`;
+  ${assessed ? "" : `<p class="words-note words-cover"><span>A model answer opens when you have written something. </span><button type="button" class="words-show"></button></p>`}</div>`;
 
 // Markup in the data comes from the book: criteria are escaped where the page is built.
 export function mountWords(root) {
@@ -35,8 +35,10 @@ export function mountWords(root) {
   function uncover() {
     const guessFirst = document.documentElement.classList.contains("guess-first");
     const isCovered = guessFirst && !asked && !field.value.trim();
-    if (cover) cover.hidden = !isCovered;
-    if (model) model.hidden = isCovered;
+    if (!model) return;
+    model.hidden = isCovered;
+    cover.firstChild.hidden = !isCovered;
+    cover.lastChild.textContent = isCovered ? "Show me" : "Compare with a model answer";
   }
 
   function add() {
