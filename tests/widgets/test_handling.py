@@ -226,7 +226,7 @@ def test_the_used_range_is_taken_up_and_down(open_page: Visit) -> None:
     expect(line).not_to_have_attribute("aria-valuetext", "32,768 tokens")
     factor = int(line.get_attribute("aria-valuenow") or 0)
     assert 16 <= factor <= 40
-    line.press("ArrowLeft")
+    line.press("ArrowDown")
     expect(line).not_to_have_attribute("aria-valuenow", str(factor))
 
 

@@ -41,7 +41,7 @@ function used(result, y, at) {
   const [knob, reach] = [at.width - 12, at.touch ? 44 : 24];
   const hold = at.live ? `<circle cx="${knob}" cy="${round(y(length))}" r="7" class="rsc-knob"/>`
     + grip("rsc", at, "used", AXIS, y(length) - reach / 2, at.width - AXIS, reach, {
-      key, entry: schema[key], now: key === "tokens" ? tokens : factor, label: "Used at", words: `${whole(length)} tokens`,
+      key, entry: schema[key], now: key === "tokens" ? tokens : factor, label: "Used at", upright: true, words: `${whole(length)} tokens`,
     }) : "";
   return keyed(at, "used", level(at, y(length), length === trained ? "" : `used at ${whole(length)}`, "rsc-used") + hold);
 }
