@@ -3,19 +3,19 @@
 import { keyed } from "./motion.js";
 import { MIDDLE, box, grip, round, targets, text } from "./svg.js";
 
-const GAP = 8;
 const TALL = 28;
 export const STRIP = 52; // so much room it takes
 
-// Where each token stands: [left, width].
+// Where each token stands: [left, width]. Narrow, they stand closer, and at last they get narrower.
 function along(tokens, width) {
   const natural = tokens.map((token) => Math.max(24, 7.4 * token.length + 11));
-  const whole = natural.reduce((sum, wide) => sum + wide + GAP, 4 - GAP);
-  const fit = Math.min(1, width / whole);
+  const rest = width - 4 - natural.reduce((sum, wide) => sum + wide);
+  const gap = Math.max(2, Math.min(8, rest / (tokens.length - 1)));
+  const fit = Math.min(1, width / (width - rest + gap * (tokens.length - 1)));
   let x = 2;
   return natural.map((wide) => {
     const place = [x, wide * fit];
-    x += (wide + GAP) * fit;
+    x += (wide + gap) * fit;
     return place;
   });
 }

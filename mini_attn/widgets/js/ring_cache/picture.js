@@ -27,8 +27,6 @@ export function textUpTo([x, y], width) {
   return (columns < 8 && y > 82 ? columns : 0) + column + 1;
 }
 
-const panel = (name, inside) => `<g data-panel="${name}">${inside}</g>`;
-
 // The text: what is visible to the newest token, and what is not. The newest is dragged along it;
 // a token that leaves the ring comes back here.
 function line(result, at) {
@@ -45,18 +43,15 @@ function line(result, at) {
       : text(x + w / 2, y + 45, `${position}`, "ring-quiet", MIDDLE) + target(at, `token-${i}`, x, y, w, tall, `${token}, token ${position}, ${KINDS[kind]}`);
     return keyed(at, `t-${i}`, inside, { takes: [`held-${i}`] }) + held;
   });
-  return panel("text", text(0, 13, `The text: token ${newest} attends to ${result.cached} of ${step}`, "ring-head") + cells.join(""));
+  return text(0, 13, `The text: token ${newest} attends to ${result.cached} of ${step}`, "ring-head") + cells.join("");
 }
 
 // The hand of the ring turns to the slot that was written last, always on and on.
-function hand({ newest, window }, [cx, cy], [tx, ty], r, at) {
-  const [ux, uy] = [(tx - cx) / r, (ty - cy) / r];
-  const [from, to] = [34, r - (Math.abs(ux) > 0.5 ? SLOT[0] / 2 : SLOT[1] / 2) - 8];
-  if (to <= from) return "";
-  const tip = [cx + ux * to, cy + uy * to];
-  const side = (sign) => `${round(tip[0] - 9 * ux + sign * 5 * uy)},${round(tip[1] - 9 * uy - sign * 5 * ux)}`;
-  const arrow = stroke(cx + ux * from, cy + uy * from, tip[0], tip[1], "ring-arrow") + `<polygon points="${round(tip[0])},${round(tip[1])} ${side(1)} ${side(-1)}" class="ring-arrow-tip"/>`;
-  return keyed(at, "hand", arrow, { turn: [round((360 * newest) / window), round(cx), round(cy)] });
+function hand({ newest, window }, x, cy, r, at) {
+  const angle = round((360 * newest) / window);
+  const tip = cy - r + SLOT[0] / 2 + 8;
+  const arrow = `${stroke(x, cy - 34, x, tip, "ring-arrow")}<path d="M${x} ${tip}l5 9h-10z" class="ring-arrow-tip"/>`;
+  return keyed(at, "hand", `<g transform="rotate(${angle} ${x} ${cy})">${arrow}</g>`, { turn: [angle, x, cy] });
 }
 
 // The slots clockwise from the top, and the tokens in them, each out of the text.
@@ -66,7 +61,7 @@ function circle(result, at) {
   const [cx, cy] = [at.ring / 2, at.top + 24 + SLOT[1] / 2 + r];
   const middleOf = (s) => {
     const angle = (2 * Math.PI * s) / window - Math.PI / 2;
-    return window === 1 ? [cx, cy - r] : [cx + r * Math.cos(angle), cy + r * Math.sin(angle)];
+    return [cx + r * Math.cos(angle), cy + r * Math.sin(angle)];
   };
   const [w, h] = SLOT;
   const card = (s, kind, word, below) => {
@@ -81,8 +76,8 @@ function circle(result, at) {
     return target(at, `slot-${s}`, x - w / 2, y - h / 2, w, h, `slot ${s}: ${position === null ? "empty" : rows[position].token}`);
   });
   const middle = text(cx, cy - 3, `${newest} mod ${window}`, "ring-head", MIDDLE) + text(cx, cy + 15, `= ${newest % window}`, "ring-head", MIDDLE);
-  return panel("ring", `${text(0, at.top + 6, `The ring: ${window} ${window === 1 ? "slot" : "slots"}`, "ring-head")}<circle cx="${round(cx)}" cy="${round(cy)}" r="${round(r)}" class="ring-circle"/>`
-    + empty.join("") + hand(result, [cx, cy], middleOf(newest % window), r, at) + middle + full.join("") + hits.join(""));
+  return `${text(0, at.top + 6, `The ring: ${window} ${window === 1 ? "slot" : "slots"}`, "ring-head")}<circle cx="${round(cx)}" cy="${round(cy)}" r="${round(r)}" class="ring-circle"/>`
+    + empty.join("") + hand(result, cx, cy, r, at) + middle + full.join("") + hits.join("");
 }
 
 // A bar for each token: full for the window's weight, an outline for the weight without one.
@@ -102,7 +97,7 @@ function weights(result, at) {
   const head = text(x0, y0 + 6, `Weights of head ${result.head} for “${result.rows[result.newest].token}”`, "ring-head");
   const key = box(x0, y0 + 18, 18, 12, "ring-bar") + text(x0 + 24, y0 + 29, "with the window", "ring-quiet")
     + box(x0 + 138, y0 + 18, 18, 12, "ring-bar-full") + text(x0 + 162, y0 + 29, "(without)", "ring-quiet");
-  return { inside: panel("weights", head + key + rows.join("")), bottom: y0 + 44 + 8 * 28 + 4 };
+  return { inside: head + key + rows.join(""), bottom: y0 + 44 + 8 * 28 + 4 };
 }
 
 export function draw(result, { width = 720, live = false, touch = false, part, label = "The text, the ring of its last tokens, and what the newest token attends to" } = {}) {
