@@ -78,3 +78,22 @@ def test_words_name_the_heads_that_have_a_part(results: list[dict[str, Any]]) ->
     assert "no head looks" in said[0][0]
     assert "looks at the word before" in said[-1][0]
     assert json.dumps(said[-1][3]).count("0.") >= 8
+
+
+def test_the_moment_is_dragged_along_the_curves_and_its_marks_travel() -> None:
+    body = """
+      const { compute, draw, drag, choose } = living.registry.phase_film;
+      const state = { frame: 3, mark: "none" };
+      const keys = (frame) => [...draw(compute({ ...state, frame }), { live: true })
+        .matchAll(/data-part="([^"]+)"/g)].map((found) => found[1]);
+      const move = drag(compute(state), "frame-3", { width: 654, state });
+      return [[0, 9999].map((x) => move({ to: [x, 50] }).frame), choose(null, state, "frame-5"),
+        choose(null, state, "head-0-0"), drag(compute(state), "head-0-0", { width: 654, state }),
+        keys(3), keys(4)];"""
+    moved, tapped, other, held, before, after = run(body, None)
+    assert moved == [0, len(RECORD["frames"]) - 1]
+    assert tapped == {"frame": 5, "mark": "none"}
+    assert other is held is None
+    assert before == after
+    assert {"now", "copying", "stories", "induction-L0H0"} <= {*before}
+    assert len(before) == len({*before}) <= 80

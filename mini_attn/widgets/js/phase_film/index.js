@@ -1,6 +1,6 @@
 // Twelve moments of one training: two losses, and what each head has come to look at.
 import { compute, frames } from "./compute.js";
-import { draw } from "./picture.js";
+import { draw, momentAt } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -13,5 +13,8 @@ export default {
     { key: "frame", kind: "range", label: "Moment", show: (n) => `${n + 1} of ${frames.length}: step ${frames[n].step.toLocaleString("en")}` },
   ],
   play: { key: "frame", milliseconds: 1200 },
+  // The line of the moment is dragged along the curves, or a moment is tapped.
+  drag: (result, id, { width }) => (id.startsWith("frame") ? ({ to }) => ({ frame: momentAt(result, width, to[0]) }) : null),
+  choose: (_, state, id) => (id.startsWith("frame") ? { ...state, frame: Number(id.slice(6)) } : null),
   compute, draw, describe, table, explain,
 };

@@ -1,5 +1,6 @@
 // The film's picture: two loss curves with a mark at the moment, and below them a map for each head.
 import { scaleLinear } from "d3-scale";
+import { keyed } from "../core/motion.js";
 import { END, MIDDLE, box, field, inLines, line, round, signedBar, stroke, surface, svg, targets, text } from "../core/svg.js";
 import { decimal, whole } from "../core/text.js";
 
@@ -21,9 +22,9 @@ function curves(result, width, at) {
   const guessing = stroke(34, top + up(guess), width, top + up(guess), "film-guess") + text(width - 4, top + up(guess) + 14, "uniform guess", "film-quiet", END);
   const path = (kind) => line((_, n) => across(curve.step[n]), (nats) => top + up(nats))(curve[kind]);
   const lines = Object.keys(KINDS).map((kind) => `<path d="${path(kind)}" class="film-line film-line-${kind}"/>`);
-  const now = stroke(across(step), top, across(step), top + PLOT, "film-now");
-  const dots = moments.flatMap((moment, n) => Object.keys(KINDS).map((kind) =>
-    `<circle cx="${round(across(moment.step))}" cy="${round(top + up(moment[kind]))}" r="${n === frame ? 5.5 : 2.5}" class="film-dot film-dot-${kind}"/>`));
+  const now = keyed(at, "now", stroke(across(step), top, across(step), top + PLOT, "film-now"));
+  const dot = (moment, kind, r) => `<circle cx="${round(across(moment.step))}" cy="${round(top + up(moment[kind]))}" r="${r}" class="film-dot film-dot-${kind}"/>`;
+  const dots = Object.keys(KINDS).map((kind) => moments.map((moment) => dot(moment, kind, 2.5)).join("") + keyed(at, kind, dot(moments[frame], kind, 5.5)));
   const edges = moments.map((moment, n) => (n ? (across(moment.step) + across(moments[n - 1].step)) / 2 : 34));
   const spots = moments.map((moment, n) => target(at, `frame-${n}`, edges[n], top, (edges[n + 1] ?? width) - edges[n], PLOT, `step ${whole(moment.step)}`));
   const every = at.wide ? 500 : 1000;
@@ -54,11 +55,11 @@ function outlines(places, x, y, cell) {
   return d ? `<path d="${d}" class="film-mark"/>` : "";
 }
 
-function scoreBar(share, x, y, width, kind, words) {
+function scoreBar(share, x, y, width, kind, words, at, key) {
   const label = 58;
   const most = width - label - 32;
   return text(x, y + 10, words, "film-small") + box(x + label, y, most, BAR, "film-rail")
-    + signedBar(1, x + label, y + BAR, Math.max(0.5, most * share), BAR, `film-bar-${kind}`)
+    + keyed(at, `${kind}-${key}`, signedBar(1, x + label, y + BAR, Math.max(0.5, most * share), BAR, `film-bar-${kind}`))
     + text(x + width, y + 10, decimal(share), "film-small", END);
 }
 
@@ -69,8 +70,15 @@ function panel(head, x, y, width, at) {
   const bottom = top + side + 8;
   return text(x, y + 13, head.name, "film-head")
     + `<path d="M${round(x)} ${round(top)}v${round(side)}h${round(side)}z" class="film-frame"/>` + shades(head.map, x, top, cell) + outlines(at.marked, x, top, cell)
-    + scoreBar(head.previous, x, bottom, width - 8, "previous", "before") + scoreBar(head.induction, x, bottom + BAR + 6, width - 8, "induction", "copies")
+    + scoreBar(head.previous, x, bottom, width - 8, "previous", "before", at, head.name) + scoreBar(head.induction, x, bottom + BAR + 6, width - 8, "induction", "copies", at, head.name)
     + target(at, `head-${head.layer}-${head.head}`, x - 2, y, width - 4, side + 2 * BAR + 38, `${head.name}: word before ${decimal(head.previous)}, just after copies ${decimal(head.induction)}`);
+}
+
+// The moment that is nearest to a place across.
+export function momentAt({ curve, moments }, width, x) {
+  const step = scaleLinear([34, width - 12], [0, curve.step.at(-1)])(x);
+  const away = moments.map((moment) => Math.abs(moment.step - step));
+  return away.indexOf(Math.min(...away));
 }
 
 export function draw(result, { width = 720, live = false, label = "Losses over a training and what each head looks at" } = {}) {
