@@ -108,7 +108,7 @@ export function draw(result, { width = 720, uid = "page_pool", live = false, par
     return { inside, bottom: key.bottom + 18 };
   };
   const defs = hatching(`${uid}-hatch`, "pool-hatch", 5);
-  if (!at.wide) return inParts("pool", width, { live, label }, { part, defs, first, second: () => ({ inside: chart(result, 14, 100, at), bottom: 146 }) });
+  if (!at.wide) return inParts("pool", width, { live, label }, { part, defs, first, second: () => ({ inside: chart(result, 14, 100, at), bottom: 152 }) });
   const { inside, bottom } = first();
   return svg("pool", width, bottom, { live, label }, defs + inside + chart(result, at.top - 8, at.tall - 24, at));
 }
