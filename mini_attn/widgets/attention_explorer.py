@@ -24,7 +24,7 @@ class AttentionExplorer(LivingWidget):
     divisor : {"one", "head_dim", "d_model"}
         Divide q · k by 1, by the root of head_dim, or by the root of d_model.
     q0, q1, q2, q3 : float
-        What is added to each entry of the last token's query, −2 to 2.
+        What is added to each entry of the last token's query, -2 to 2.
 
     Raises
     ------

@@ -148,7 +148,7 @@ function together(result, at) {
 
 export function draw(result, { width = 720, live = false, label = "One token's attention in each head, and their averages put together" } = {}) {
   const place = layout(width, result);
-  const at = { ...place, live, entry: place.rows.includes("query") ? "q-0" : "w-0-0" };
+  const at = { ...place, live, entry: `t-0-${result.token}` };
   const shown = at.wide || result.step === AT_STEP.length - 1;
   const below = shown ? together(result, at) : { inside: "" };
   const height = Math.ceil(at.wide ? below.bottom : NARROW_TALL); // the same at every step

@@ -38,7 +38,7 @@ function weightBars({ weights }, x, y, width, at) {
     + text(x + width / 2, y + BARS + 15, "8 keys", "sat-quiet", MIDDLE) + field(at, surface(at, x, y, width, BARS) + spots.join(""));
 }
 
-const acrossOf = (x, width) => scaleLog([1, schema.head_dim.max], [x + 34, x + width - 20]).base(2);
+const acrossOf = (x, width) => scaleLog([1, schema.head_dim.max], [x + 34, x + width - 22]).base(2);
 
 // The mean over many draws for each size, and this draw on a line that can be dragged.
 function curve(result, key, x, y, width, at) {
