@@ -95,10 +95,9 @@ def home_model() -> dict[str, Any]:
     -------
     dict
         ``from``, the position at which the text's last sentence begins; ``all`` and the heads'
-        names: ``next``, the probabilities of both names, and ``maps``, for each head the
-        lines of the last sentence, in thousandths. With a head of
-        layer 0 off the maps are those of layer 1, and with one of layer 1 off there are none:
-        the others are as with all heads on.
+        names: ``next``, the probabilities of both names, and with a head of layer 0 off ``maps``,
+        for each head of layer 1 the lines of the last sentence, in thousandths. All other maps
+        are those of `inside_model`.
 
     Examples
     --------
@@ -108,7 +107,7 @@ def home_model() -> dict[str, Any]:
     model, ids = wide("mha"), _first_text()
     first = int(np.flatnonzero(ids[:-2] == WORDS.index("."))[-1]) + 1
     found: dict[str, Any] = {"from": first, "all": _answer(model, ids, first)}
-    found["all"]["maps"] = [rows for maps in found["all"]["maps"] for rows in maps]
+    del found["all"]["maps"]  # those of the other picture
     for layer, head in np.ndindex(model.config.n_layers, model.config.attention.n_heads):
         answer = _answer(without_heads(model, [(layer, head)]), ids, first)
         later = answer.pop("maps")[layer + 1 :]

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.browser
 OWN_VIEWS = {"Prediction", "LivingPlot"}  # tested in files of their own
 CLASSES = [getattr(widgets, name) for name in widgets.__all__ if name not in OWN_VIEWS]
 WIDGETS = {found.class_traits()["_widget"].default_value: found for found in CLASSES}
+SWITCHED = "home_model"  # its parts are switches with no arithmetic behind them, and no controls
 STEPPER = ".living[data-widget=decode_stepper]"
 CALCULATOR = ".living[data-widget=cache_calculator]"
 FRAME = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
@@ -197,7 +198,8 @@ def test_a_picture_from_a_folder_on_a_phone(open_page: Visit, name: str) -> None
 def assert_arithmetic_follows_the_keyboard(page: Page, box: Locator) -> None:
     """The part that Tab reaches says something, and an arrow key goes to another."""
     box.locator(".living-output [tabindex='0']").first.focus()
-    assert box.locator(".living-detail").inner_text().strip()
+    says = box.locator(".living-detail").inner_text().strip()
+    assert says or box.get_attribute("data-widget") == SWITCHED
     for key in ("ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"):
         page.keyboard.press(key)
     assert box.locator(".living-output :focus").count() == 1
@@ -245,7 +247,7 @@ def change_by_keyboard(page: Page, control: Locator) -> None:
 @pytest.mark.parametrize(
     "every", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["one", "every"]
 )
-@pytest.mark.parametrize("name", WIDGETS)
+@pytest.mark.parametrize("name", sorted(WIDGETS.keys() - {SWITCHED}))
 def test_each_control_changes_the_result(open_page: Visit, name: str, every: bool) -> None:
     """By mouse and by keyboard: one control of each kind, or all of them."""
     page = open_page.look(f"{name}-light.html")

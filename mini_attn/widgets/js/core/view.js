@@ -63,12 +63,7 @@ class View {
   resized({ target, contentRect: { width, height } }) {
     if (!width) return; // not shown: one letter a line would be the longest of all
     if (target === this.part("say")) target.style.minHeight = `${height}px`;
-    else if (this.measure(width)) {
-      this.held = true; // another width moves nothing
-      this.draw();
-      this.held = false;
-      this.settle();
-    }
+    else if (this.measure(width)) this.redraw();
   }
 
   settle() {
@@ -375,8 +370,13 @@ class View {
     this.lensed = Boolean(keys);
     for (const box of this.root.querySelectorAll("[data-control]")) box.toggleAttribute("data-unset", this.lensed && !keys.includes(box.dataset.control));
     this.measure(this.part("width").getBoundingClientRect().width || this.width);
+    this.redraw();
+  }
+
+  // In another place or width, and no other state.
+  redraw() {
     const { held } = this;
-    this.held = true; // it has another place, and no other state
+    this.held = true;
     this.draw();
     this.held = held;
     this.settle();

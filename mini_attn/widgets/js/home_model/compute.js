@@ -1,7 +1,7 @@
 // What the first page's model answers with some heads off, and what its heads read.
 import facts from "../data/home_model.json" with { type: "json" };
 import { bring, modelOf } from "../decoder/source.js";
-import { FIRST, HEADS, keyOf } from "../inside_model/compute.js";
+import { FIRST, HEADS, keyOf, stored as first } from "../inside_model/compute.js";
 import { WORDS, readLine, wordsOf } from "../inside_model/line.js";
 import { passOf } from "../inside_model/passes.js";
 
@@ -26,10 +26,13 @@ function lines(text) {
   return sentence.map((_, i) => shares.slice((i * (i + 1)) / 2, ((i + 1) * (i + 2)) / 2));
 }
 
+// The lines of the sentence in maps of the whole text.
+const lastOf = (maps) => maps.map((rows) => rows.slice(facts.from, ids.length).map((row) => Array.from(row.slice(facts.from))));
+
 // A stored answer; the maps that no head before them has changed are those with all heads on.
 function stored(name) {
   const { next, maps = [] } = facts[name];
-  return { next, maps: [...facts.all.maps.slice(0, HEADS.length - maps.length), ...maps].map(lines) };
+  return { next, maps: [...lastOf(first.maps.slice(0, HEADS.length - maps.length)), ...maps.map(lines)] };
 }
 
 // The same from the decoder.
@@ -39,7 +42,7 @@ function computed(off) {
   const chances = WORDS.map((word, id) => [word, Math.exp(-nats[ids.length - 1][id])]).sort(([, a], [, b]) => b - a);
   return {
     next: Object.fromEntries(chances.filter(([word], i) => !i || PEOPLE.includes(word))),
-    maps: maps.map((rows) => rows.slice(facts.from, ids.length).map((row) => Array.from(row.slice(facts.from)))),
+    maps: lastOf(maps),
   };
 }
 

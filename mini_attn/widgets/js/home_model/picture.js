@@ -7,7 +7,7 @@ import { headSwitch, switchTarget } from "../heads/switch.js";
 import { HEADS } from "../inside_model/compute.js";
 import { percent } from "./words.js";
 
-const PROMPT = ["Switch off one head", "so that it forgets who has the ball."];
+const PROMPT = ["Switch off one head so that", "it forgets who has the ball."];
 const GAP = 3;
 
 // Words on lines of some length, as few as hold so many letters each.

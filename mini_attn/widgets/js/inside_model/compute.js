@@ -17,7 +17,7 @@ const sum = (row) => row.reduce((total, value) => total + value, 0);
 const mean = (row) => (row.length ? sum(row) / row.length : null);
 
 // The first text's pass, which comes with the page: nothing has to be loaded to see it.
-const stored = {
+export const stored = {
   costs: facts.costs, // of each word from the second on
   last: facts.nats, // of each word that may follow the last one
   maps: facts.maps.map((rows) => rows.map((row) => row.split(" ").map((share) => Number(share) / 1000))),
