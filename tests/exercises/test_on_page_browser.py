@@ -322,13 +322,13 @@ def test_from_a_folder_one_line_says_why_not(visit: Visit) -> None:
     link = page.locator(".here").get_by_role("link", name="The notebook")
     assert Path(link.evaluate("a => new URL(a.href).pathname")).exists()
     assert page.get_by_role("button", name="Do it here").count() == 0
-    assert page.locator(".exercise-cell:visible").count() == 6  # a pencil one needs no Python
+    assert page.locator(".exercise-cell:visible").count() == 3  # a pencil one needs no Python
 
 
 def test_without_javascript_nothing_changes(visit: Visit) -> None:
     page = visit.look(CHAPTER, java_script_enabled=False)
     assert page.locator(".here:visible").count() == 0
-    assert page.locator(".exercise-cell:visible").count() == 9
+    assert page.locator(".exercise-cell:visible").count() == 5
 
 
 def test_a_copy_without_python_says_so(visits: Visit, tmp_path: Path) -> None:
