@@ -273,7 +273,7 @@ function problem(result, width) {
 }
 
 export function draw(result, { width = 720, uid = "calc", live = false, touch = false } = {}) {
-  const at = { live, hit: touch ? 44 : 24, entry: "context" };
+  const at = { live, hit: touch ? 44 : 24 };
   const parts = result.error ? [problem(result, width)]
     : [figures(result, width), bar(result, width), chart(result, width, at), legend(result, width), chips(result, width)];
   let y = 0;

@@ -102,7 +102,7 @@ function others({ other: { phase, parts }, ...result }, at, both) {
   const slope = y > at.top + 24; // beside the mark it is free, under the roof below it
   const left = x > at.width - 80;
   return marks.join("") + text(slope ? x + 13 : x, slope ? y + 5 : y + 28, phase, "roof-link", slope ? "" : left ? END : MIDDLE)
-    + target(at, "phase", left ? x - 52 : x - 12, y - at.hit / 2, 76, slope ? at.hit : at.hit / 2 + 34, `the same for ${phase}`);
+    + target(at, "phase", Math.min(left ? x - 52 : x - 12, at.width - 76), y - at.hit / 2, 76, slope ? at.hit : at.hit / 2 + 34, `the same for ${phase}`);
 }
 
 // What a bar says: beside it where there is room, else inside.

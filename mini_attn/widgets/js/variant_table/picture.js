@@ -41,7 +41,7 @@ function card(result, metric, n, at) {
   const who = winners.length > 1 ? `${winners.length} alike` : winners.length ? kindOf(winners[0]) : "";
   return box(x + 1, y, w - 8, CARD - 8, `vary-card${key === result.measure ? " vary-open" : ""}`) + text(x + 9, y + 17, title, "vary-head")
     + (who ? text(x + 9, y + 33, `✓ ${who}`, "vary-best") + text(x + 9, y + 48, shown(key, value), "vary-name") : text(x + 9, y + 33, "✗ none fits", "vary-over"))
-    + target(at, `show-${key}`, x + 1, y, w - 8, CARD - 8, `${title}: ${who} ${shown(key, value)}`);
+    + target(at, `show-${key}`, x + 1, y, w - 8, CARD - 8, `${title}: ${who ? `${who}, ${shown(key, value)}` : "none fits"}`);
 }
 
 // The curve of each row up to the line, dashed from where its cache doesn't fit.

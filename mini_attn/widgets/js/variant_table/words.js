@@ -83,7 +83,7 @@ function explainStep({ device }, row) {
 export function explain(result, id) {
   const [key, i] = id.split("-");
   if (id === "context") return { text: "Drag the line, or move it with the left and right arrow keys.", also: [] };
-  if (key === "show") return { text: `${shown(i, result.best[i])} is the best here. A tap shows the curves.`, also: [] };
+  if (key === "show") return { text: Number.isFinite(result.best[i]) ? `${shown(i, result.best[i])} is the best here. A tap shows the curves.` : "None of them fits here.", also: [] };
   const row = result.rows[Number(i)];
   if (key === "cache") return { text: explainCache(result, row), also: [] };
   if (key === "flops" && row.read_by) {
