@@ -353,6 +353,7 @@ def test_tile_and_ends_are_dragged_to_other_blocks(open_page: Visit) -> None:
     for _ in range(2):
         keys.press("ArrowRight")
     expect(page.locator(".living-say")).to_contain_text("moves 1.44 MB")
+    page.wait_for_function("document.getAnimations().length === 0")  # everything stands still
     pull(page, keys, 28)
     expect(keys).to_have_attribute("aria-valuenow", "256")
     page.locator("[data-id=moved-written]").click()
