@@ -130,7 +130,7 @@ DRAWN = """
   return states.map((state) => {
     const markup = draw(compute(state), { width, touch, live: true });
     const beyond = /x="([\\d.]+)" y="[\\d.]+" width="([\\d.]+)"[^>]*cost-beyond/.exec(markup);
-    const grips = /width="([\\d.]+)" height="([\\d.]+)"[^>]*cost-target living-grip/g;
+    const grips = /width="([\\d.]+)" height="([\\d.]+)"[^>]*cost-target living-target living-grip/g;
     return {
       keys: [...markup.matchAll(/data-part="([^"]+)"/g)].map(([, key]) => key),
       beyond: beyond.slice(1).map(Number),

@@ -132,7 +132,8 @@ def test_parts_move_along_the_brackets() -> None:
       const { compute, draw } = living.registry.latent_explorer;
       return input.map((form) => {
         const markup = draw(compute({ head: 1, token: 3, form }), { width: 720, live: true });
-        return [...markup.matchAll(/data-part="([^"]+)"( data-from="[^"]+")?( data-takes="[^"]+")?/g)]
+        const keyed = /data-part="([^"]+)"( data-from="[^"]+")?( data-takes="[^"]+")?/g;
+        return [...markup.matchAll(keyed)]
           .map(([, ...said]) => said.map((one) => one?.replace(/.*="|"/g, "") ?? null));
       });"""
     expanded, absorbed = (

@@ -14,5 +14,5 @@ export function headSwitch(at, name, x, y, width, height, isOn) {
 
 // What is pressed: Enter, the space bar, a finger or the mouse.
 export const switchTarget = ({ live }, name, x, y, width, height, isOn, isEntry, more = "") => (live
-  ? `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="4" class="in-target" data-id="s-${name}" tabindex="${isEntry ? 0 : -1}" role="switch" aria-checked="${isOn}" aria-label="head ${name}${more}"/>`
+  ? `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="4" class="in-target living-target" data-id="s-${name}" tabindex="${isEntry ? 0 : -1}" role="switch" aria-checked="${isOn}" aria-label="head ${name}${more}"/>`
   : "");

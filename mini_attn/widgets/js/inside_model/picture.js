@@ -27,7 +27,7 @@ function share(value) {
 // A part to be pointed at and pressed: a click or Enter changes the state.
 function target(at, id, x, y, width, height, label, isEntry) {
   if (!at.live) return "";
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="in-target" data-id="${id}" tabindex="${isEntry ? 0 : -1}" role="button" aria-label="${escape(label)}"/>`;
+  return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="in-target living-target" data-id="${id}" tabindex="${isEntry ? 0 : -1}" role="button" aria-label="${escape(label)}"/>`;
 }
 
 // Where each word stands, on as many lines as they need.
