@@ -32,7 +32,8 @@ def telling_line(exercise_id: str) -> str:
         return max((x for x in module.MODEL.splitlines() if not MARKUP.search(x)), key=len).strip()
     if callable(module.REFERENCE):
         lines = [line.strip() for line in inspect.getsource(module.REFERENCE).splitlines()]
-        return max(lines[1:], key=len)
+        starter = exercise(exercise_id).starter or ""
+        return max((line for line in lines[1:] if line not in starter), key=len)
     source = inspect.getsource(module)
     values = [
         ast.get_source_segment(source, node.value)

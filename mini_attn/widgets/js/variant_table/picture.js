@@ -56,7 +56,7 @@ function curves(result, at, { x, y }) {
   }).join("");
 }
 
-const mark = (i, x, y, r, more = "") => `<path transform="translate(${round(x)} ${round(y)})" d="${MARKS[i](r)}" class="vary-mark vary-${i}${more}"/>`;
+const mark = (i, x, y, r, more = "") => `<path transform="translate(${round(x)} ${round(y)})" d="${MARKS[i % MARKS.length](r)}" class="vary-mark vary-${i}${more}"/>`;
 
 // The rows in the order of their curves, the highest first: one that is overtaken changes its place.
 function names(result, at) {
