@@ -149,7 +149,7 @@ def test_a_phrase_brings_its_picture(visit: Visit, screen: str) -> None:
     expect(dock.locator(".living-say")).not_to_have_text(before or "")
     assert_fits(page)
     assert page.evaluate("document.body.scrollHeight") == pytest.approx(at, abs=1)
-    text = page.locator("article > section").first.bounding_box()
+    text = page.locator("a.sets").last.locator("xpath=ancestor::p").bounding_box()
     place, link = dock.bounding_box(), page.locator("a.sets").last.bounding_box()
     assert place
     assert link

@@ -74,15 +74,17 @@ def test_a_keyed_part_says_where_it_comes_from_and_a_printed_picture_does_not() 
     ]
 
 
-def test_words_stand_beside_their_part_or_below_or_above() -> None:
+def test_words_stand_where_they_cover_the_fewest_others() -> None:
     body = """
       const room = { left: 0, right: 600, top: 0, bottom: 400 };
-      return input.map(([left, top, right, bottom]) =>
-        living.besidePart({ left, top, right, bottom }, room, [200, 60], 500));"""
+      const words = [{ left: 170, right: 220, top: 110, bottom: 130 }];
+      const boxed = ([left, top, right, bottom]) => ({ left, top, right, bottom });
+      return input.map(([part, near]) =>
+        living.besidePart(boxed(part), room, [200, 60], near ? words : [], 500));"""
     parts = {
-        (100, 100, 150, 140): (160, 90), (500, 100, 550, 140): (290, 90),
-        (150, 100, 450, 120): (200, 130), (150, 440, 450, 460): (200, 370),
-        (0, 10, 600, 20): (200, 30), (100, 50, 150, 350): (25, 360),
+        ((100, 100, 150, 140), False): (160, 90), ((500, 100, 550, 140), False): (290, 90),
+        ((100, 100, 150, 140), True): (25, 150), ((150, 440, 450, 460), False): (200, 370),
+        ((0, 10, 600, 20), False): (200, 30),
     }  # fmt: skip
     got = run(body, list(parts), sources=["core/callout.js"])
     assert [(place["left"], place["top"]) for place in got] == list(parts.values())

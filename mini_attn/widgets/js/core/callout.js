@@ -1,20 +1,18 @@
 // Where the words about a part of a picture stand: beside the part.
 const [WIDEST, GAP] = [340, 10]; // CSS pixels
 
-// `part`, `room` and `window` as {left, top, right, bottom}, the words' size: a place within the
-// room, on the side of the part where it is free, else below, else above.
-export function besidePart(part, room, [width, height], windowHeight) {
-  const fits = (left) => left >= room.left && left + width <= room.right;
-  const middle = (part.top + part.bottom - height) / 2;
-  const beside = [part.right + GAP, part.left - GAP - width].find(fits);
-  if (beside !== undefined && part.bottom - part.top < 2 * height) {
-    return { left: beside - room.left, top: Math.max(middle, 0) - room.top };
-  }
-  const centre = (part.left + part.right - width) / 2;
-  const left = Math.max(room.left, Math.min(centre, room.right - width));
-  const below = part.bottom + GAP;
-  const isSeen = below + height <= windowHeight || part.top - GAP - height < 0;
-  return { left: left - room.left, top: (isSeen ? below : part.top - GAP - height) - room.top };
+// `part`, `room` and the words of the picture as {left, top, right, bottom}, the size of what is told:
+// a place within the room, beside the part or below or above it, where it covers the fewest words.
+export function besidePart(part, room, [width, height], words, windowHeight) {
+  const [middle, centre] = [(part.top + part.bottom - height) / 2, (part.left + part.right - width) / 2];
+  const within = (left) => Math.max(room.left, Math.min(left, room.right - width));
+  const places = [
+    [part.right + GAP, middle], [part.left - GAP - width, middle], [within(centre), part.bottom + GAP], [within(centre), part.top - GAP - height],
+    [within(part.left), part.bottom + GAP], [within(part.right - width), part.top - GAP - height],
+  ].filter(([left, top]) => left >= room.left && left + width <= room.right && top >= 0 && top + height <= windowHeight);
+  const covers = ([left, top]) => words.filter((one) => one.left < left + width && one.right > left && one.top < top + height && one.bottom > top).length;
+  const [left, top] = places.length ? places.reduce((best, one) => (covers(one) < covers(best) ? one : best)) : [within(centre), part.bottom + GAP];
+  return { left: left - room.left, top: top - room.top };
 }
 
 // Put the words there; narrow, the style sheet has them as a strip at the bottom.
@@ -24,6 +22,7 @@ export function callOut(words, part, room, narrow) {
   [style.left, style.top] = ["", ""];
   if (narrow) return;
   const { width, height } = words.getBoundingClientRect();
-  const { left, top } = besidePart(part.getBoundingClientRect(), room.getBoundingClientRect(), [width, height], innerHeight);
+  const texts = Array.from(room.querySelectorAll("text"), (one) => one.getBoundingClientRect());
+  const { left, top } = besidePart(part.getBoundingClientRect(), room.getBoundingClientRect(), [width, height], texts, innerHeight);
   [style.left, style.top] = [`${left}px`, `${top}px`];
 }

@@ -10,9 +10,9 @@ export const between = (from, to, t) => (from > 0 && to > 0 ? from * (to / from)
 export function counting(root) {
   const shown = {};
   let frame = 0;
-  const counter = (counts) => {
+  const counter = (counts, held) => {
     cancelAnimationFrame(frame);
-    const calm = still();
+    const calm = held || still();
     const moves = Object.entries(counts).flatMap(([key, [to, write]]) => {
       const [text, from] = [root.querySelector(`[data-count="${key}"]`), shown[key] ?? to];
       shown[key] = to;

@@ -20,7 +20,7 @@ export function beside(end, width) {
 }
 
 function lay() {
-  const { right } = document.querySelector("article > section").getBoundingClientRect();
+  const { right } = held.link.closest("p, li, dd, td").getBoundingClientRect(); // pictures may be wider
   const place = beside(right, document.documentElement.clientWidth);
   held.sheet.classList.toggle("living-beside", Boolean(place));
   held.sheet.style.width = place ? `${place.width}px` : "";

@@ -80,15 +80,16 @@ class View {
     form.addEventListener("change", () => this.settleHand());
     this.root.addEventListener("click", (event) => this.press(event.target.closest("[data-do]")));
     const output = this.part("output");
-    for (const kind of ["pointerover", "pointermove", "focusin", "click"]) {
-      output.addEventListener(kind, (event) => this.light(meant(event, "[data-tip], [data-id]")));
+    // Not where a picture comes below a pointer that rests.
+    for (const kind of ["pointermove", "focusin", "click"]) {
+      output.addEventListener(kind, (event) => this.held || this.light(meant(event, "[data-tip], [data-id]")));
     }
     for (const kind of ["pointerup", "pointercancel"]) output.addEventListener(kind, () => this.settleHand());
     output.addEventListener("click", (event) => {
       if (event.target.closest(".living-field")) meant(event).focus({ preventScroll: true });
       if (this.definition.choose) this.choose(meant(event));
     });
-    output.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && !output.contains(document.activeElement) && this.unlight());
+    output.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && !output.querySelector(":focus-visible") && this.unlight());
     output.addEventListener("keydown", (event) => this.key(event, output));
     if (this.definition.drag) dragging(output, (id) => this.grab(id));
     this.part("table").addEventListener("toggle", () => this.fillTable());
@@ -136,6 +137,7 @@ class View {
       if (wanted.every(([key, value]) => this.model.get(key) === value)) return;
       this.stop();
       this.complain(null);
+      this.unlight(); // the words would lie on what changes
       this.pace(id, () => {
         this.held = true; // what is in the hand doesn't travel
         this.write({ ...this.state, ...Object.fromEntries(wanted) });
@@ -181,6 +183,7 @@ class View {
     input.toggleAttribute("aria-invalid", Boolean(error));
     this.complain(error);
     if (error) return;
+    this.unlight();
     if (input.matches("[type=range]:active")) this.pace(key, () => this.put(key, value));
     else this.put(key, value);
   }
@@ -352,7 +355,7 @@ class View {
     }
     this.part("first").innerHTML = this.drawn(this.apart ? "first" : undefined);
     this.drawSecond();
-    this.count(definition.counts?.(this.result) ?? {});
+    this.count(definition.counts?.(this.result) ?? {}, this.held);
     const find = (id) => (id ? output.querySelector(`[data-id="${id}"]`) : null);
     if (focused) find(focused)?.focus();
     else if (find(this.lit)) this.light(find(this.lit));
@@ -368,6 +371,7 @@ class View {
   // ends it.
   lens(keys) {
     this.lensed = Boolean(keys);
+    this.unlight();
     for (const box of this.root.querySelectorAll("[data-control]")) box.toggleAttribute("data-unset", this.lensed && !keys.includes(box.dataset.control));
     this.measure(this.part("width").getBoundingClientRect().width || this.width);
     this.redraw();

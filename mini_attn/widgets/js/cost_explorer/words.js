@@ -26,8 +26,8 @@ const FACTOR = { plain: [2, "4d", 4], gated: [3, "4d", 4], narrow: [3, "8d/3", 8
 export const partsOf = ({ mlp }) => PARTS.filter(([id]) => id !== "mlp" || mlp !== "none");
 
 export function describe({ seq, share, cross, total, mlp, pairs }) {
-  const long = seq >= cross ? "past" : "short of";
-  return `${whole(seq)} tokens: ${flop(total)}, ${percent(share)} of it for scores and weighted sum, the part that grows with the square. That's ${long} the ${whole(Math.round(cross))} tokens where it makes up half${mlp === "none" ? "" : `, with ${WIDTHS[mlp]}`}${pairs === "full" ? "" : ", visible pairs only"}.`;
+  const long = seq === cross ? "" : seq > cross ? "past " : "short of ";
+  return `${whole(seq)} tokens: ${flop(total)}, ${percent(share)} of it for scores and weighted sum, the part that grows with the square. That's ${long}the ${whole(Math.round(cross))} tokens where it makes up half${mlp === "none" ? "" : `, with ${WIDTHS[mlp]}`}${pairs === "full" ? "" : ", visible pairs only"}.`;
 }
 
 // What stands in large beside its name, as [number, how it is written].

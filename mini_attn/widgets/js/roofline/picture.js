@@ -180,7 +180,9 @@ export function draw(result, { width = 720, live = false, touch = false, part, l
   const at = { width, wide, live, hit: touch ? 44 : 24, entry: "mark-whole", left: LEFT, right: width - 14, top: 26, bottom: wide ? 216 : 190 };
   const both = scales(result, at);
   const { grid, labels } = axes(result, at, both);
-  const [drops, points] = [drop, point].map((part) => lanes(result).map((key, lane) => part(result, key, lane, at, both)).join(""));
+  // What can't be dragged lies below what can.
+  const placed = lanes(result).map((key, lane) => [key, lane]).sort(([a], [b]) => (b === "attention") - (a === "attention"));
+  const [drops, points] = [drop, point].map((part) => placed.map(([key, lane]) => part(result, key, lane, at, both)).join(""));
   const bottom = laneAt(Object.keys(PARTS).length - 1, at) + 14;
   const first = () => ({ inside: grid + roof(result, at, both) + drops + labels + others(result, at, both) + phaseOf(result, at, both) + points, bottom });
   return inParts("roof", width, { live, label }, { part, first, second: () => bars(result, 14, at) });
