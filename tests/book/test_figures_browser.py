@@ -80,12 +80,12 @@ def assert_words_of_figures_are_readable(page: Page) -> None:
 
 def test_what_scrolls_shows_it(visit: Visit) -> None:
     page = visit.look("book/attention.html", width=360)
-    wide = page.locator(".drawn.scrolls")
+    wide = page.locator(".cell_input pre.scrolls")
     expect(wide).not_to_have_count(0)
     assert wide.first.get_attribute("tabindex") == "0"
     shadow = "(e) => getComputedStyle(e).backgroundImage.split('linear-gradient').length - 1"
     assert wide.first.evaluate(shadow) == 4
-    fits = page.locator(".drawn:not(.scrolls)").first
+    fits = page.locator(".cell_input pre:not(.scrolls)").first
     assert fits.evaluate("(e) => e.scrollWidth <= e.clientWidth && !e.hasAttribute('tabindex')")
     change(page, "light", WIDTHS[0])
     expect(wide).to_have_count(0)

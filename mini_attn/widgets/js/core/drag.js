@@ -44,7 +44,16 @@ export function dragging(output, grab) {
       event.preventDefault();
     } else held = null;
   }, { passive: false });
-  for (const kind of ["pointerup", "pointercancel"]) output.addEventListener(kind, () => { held = null; });
+  // What lies where a hand lets go is not pressed.
+  let pulled = false;
+  output.addEventListener("click", (event) => pulled && event.stopImmediatePropagation(), true);
+  for (const kind of ["pointerup", "pointercancel"]) {
+    output.addEventListener(kind, () => {
+      pulled = Boolean(held?.moved);
+      held = null;
+      setTimeout(() => { pulled = false; });
+    });
+  }
 }
 
 // The nearest value that an entry of a schema allows, on the steps of its control.

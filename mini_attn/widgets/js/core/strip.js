@@ -10,7 +10,7 @@ export const STRIP = 52; // so much room it takes
 function along(tokens, width) {
   const natural = tokens.map((token) => Math.max(24, 7.4 * token.length + 11));
   const rest = width - 4 - natural.reduce((sum, wide) => sum + wide);
-  const gap = Math.max(2, Math.min(8, rest / (tokens.length - 1)));
+  const gap = Math.max(1, Math.min(8, rest / (tokens.length - 1)));
   const fit = Math.min(1, width / (width - rest + gap * (tokens.length - 1)));
   let x = 2;
   return natural.map((wide) => {

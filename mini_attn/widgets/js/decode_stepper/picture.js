@@ -18,7 +18,7 @@ const WIDE = 600; // below this the weights go under the rows
 function layout(width, count) {
   const wide = width >= WIDE;
   const [start, gap, aisle, row] = wide ? [50, 8, 26, 30] : [46, 5, 16, 28];
-  const rest = width - start - 3 * gap - aisle - (wide ? aisle + gap + 4 : 8);
+  const rest = width - 2 - start - 3 * gap - aisle - (wide ? aisle + gap + 4 : 8);
   const cell = Math.min(36, Math.floor(wide ? (rest * 0.46) / count : (width - start) / count));
   const bar = Math.min(20, Math.floor(wide ? (rest - count * cell) / 24 : rest / 20));
   const panel = 4 * bar;

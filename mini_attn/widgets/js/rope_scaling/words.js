@@ -25,7 +25,8 @@ export function describe(result) {
     ? `${whole(counts.fresh)} of ${whole(planes.length)} planes meet angles that training never showed, up to ${times(farthest)} as far`
     : "no plane meets a new angle";
   const near = planes[0].slower > 1.0005 ? `, but in the fastest plane, neighbors are ${times(planes[0].slower)} closer together` : "";
-  return `${HOW[rule](result)}. At ${whole(length)} tokens, ${news}${near}.`;
+  const how = length > result.trained || rule === "none" ? HOW[rule](result) : "No longer than in training, so nothing changes";
+  return `${how}. At ${whole(length)} tokens, ${news}${near}.`;
 }
 
 export function table(result) {
