@@ -75,7 +75,7 @@ export function inParts(name, width, at, { part, first, second, defs = "" }) {
   }
   const [one, two] = [first(), second()];
   const below = Math.ceil(one.bottom) + gap;
-  return svg(name, width, Math.ceil(below + two.bottom), at, `${defs}${one.inside}<g transform="translate(0 ${below})">${two.inside}</g>`);
+  return svg(name, width, Math.ceil(below + two.bottom), at, `${defs}<g data-panel="first">${one.inside}</g><g data-panel="second" transform="translate(0 ${below})">${two.inside}</g>`);
 }
 
 // The whole picture; its name is the first word of its classes.
