@@ -69,6 +69,9 @@ LENS = """async () => {
     await painted();
     link.scrollIntoView({ block: "center" });
     await painted();
+    link.click(); // once for the picture to come, drawn for its place, and once to see what changes
+    live.querySelector("[data-do=reset]").click();
+    await painted();
     const before = new Set(leaves(live).map((one) => one.outerHTML));
     link.click();
     await painted();
