@@ -85,7 +85,7 @@ def test_what_scrolls_shows_it(visit: Visit) -> None:
     assert wide.first.get_attribute("tabindex") == "0"
     shadow = "(e) => getComputedStyle(e).backgroundImage.split('linear-gradient').length - 1"
     assert wide.first.evaluate(shadow) == 4
-    fits = page.locator(".cell_output pre:not(.scrolls):visible").first
+    fits = page.locator(".drawn:not(.scrolls)").first
     assert fits.evaluate("(e) => e.scrollWidth <= e.clientWidth && !e.hasAttribute('tabindex')")
     change(page, "light", WIDTHS[0])
     expect(wide).to_have_count(0)
