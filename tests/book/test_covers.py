@@ -30,7 +30,7 @@ MOVED = 0.02  # layout shift of a reload; answers that are restored may add 0.00
 BOOK = {path.stem: nbformat.read(path, 4).cells for path in sorted(ROOT.glob("book/*.ipynb"))}
 CHAPTER = "book/matmul.html"
 # These numbers stand in a picture for another reason, most of them on an axis.
-SEEN = {"attention/spread", "mqa-gqa/intensity", "flash/bytes"}
+SEEN = {"attention/spread", "mqa-gqa/intensity", "flash/bytes", "position/bucket"}
 
 
 def tags(cell: nbformat.NotebookNode) -> list[str]:
