@@ -89,7 +89,7 @@ def assert_first_screen_holds_question_and_picture(page: Page, screen: str) -> N
     seen = page.evaluate(SEEN)
     assert seen["question"] >= 0
     assert seen["guess"] <= height
-    assert seen["bottom"] <= height + 30, seen
+    assert seen["bottom"] <= height, seen
 
 
 @pytest.mark.parametrize("stem", STEMS)

@@ -20,7 +20,7 @@ export default {
     { key: "mask", kind: "select", label: "Hide later tokens", when: past,
       options: [["none", "no"], ["after", "0 after softmax"], ["renormalised", "0, divided by sum"], ["before", "−∞ before softmax"]] },
   ],
-  main: ["show", "mask"],
+  main: ["mask"],
   drag,
   // Another head or another last token has a query of its own.
   update: (state, key, value) => ({ ...state, ...(key === "head" || key === "tokens" ? PULLED : {}), [key]: value }),

@@ -22,7 +22,7 @@ export function keyed({ live }, key, inside, { from, takes, turn, late } = {}) {
   return `<g class="living-keyed" data-part="${escape(key)}"${said.join("")}>${inside}</g>`;
 }
 
-const frameOf = ({ firstElementChild: first }, part) => (first?.localName === "rect" ? first : part);
+const frameOf = (part) => (part.firstElementChild?.localName === "rect" ? part.firstElementChild : part);
 
 // Where the parts of a picture are, on their way or not: {key: [part, left, top, width, height]} in
 // units of the picture.
@@ -34,7 +34,7 @@ export function placesOf(root) {
     const ground = svg.getBoundingClientRect();
     const zoom = svg.viewBox.baseVal.width / ground.width || 1;
     for (const part of parts) {
-      const { left, top, width, height } = frameOf(part, part).getBoundingClientRect();
+      const { left, top, width, height } = frameOf(part).getBoundingClientRect();
       found.set(part.dataset.part, [part, (left - ground.left) * zoom, (top - ground.top) * zoom, width * zoom, height * zoom]);
     }
   }
@@ -66,7 +66,7 @@ function turned(part, was) {
 function fold(part, [was, ...old], now) {
   part.parentNode.append(was);
   was.removeAttribute("data-part"); // the next drawing does not find it
-  const steps = [{ transform: "none", opacity: 1 }, { transform: onto(old, now, frameOf(was, was) !== was), opacity: 0 }];
+  const steps = [{ transform: "none", opacity: 1 }, { transform: onto(old, now, frameOf(was) !== was), opacity: 0 }];
   was.animate(steps, way(was)).onfinish = () => was.remove();
 }
 
@@ -77,7 +77,7 @@ export function travel(root, before) {
   for (const [key, [part, ...now]] of after) {
     const [was, ...old] = before.get(key) ?? before.get(part.dataset.from) ?? [];
     if (was && part.dataset.turn && was.dataset.turn) turned(part, was);
-    else if (was && !near(old, now)) part.animate([{ transform: onto(now, old, frameOf(part, part) !== part) }, { transform: "none" }], way(part));
+    else if (was && !near(old, now)) part.animate([{ transform: onto(now, old, frameOf(part) !== part) }, { transform: "none" }], way(part));
     else if (!was) part.animate([{ opacity: 0 }, { opacity: 1 }], way(part));
     for (const taken of part.dataset.takes?.split(" ") ?? []) {
       if (!after.has(taken) && before.has(taken)) fold(part, before.get(taken), now);

@@ -39,7 +39,7 @@ export const targets = (name, radius = 3) => (at, id, x, y, width, height, label
 // A part to be dragged that stands for a key of the state: the keys of a slider move it too. Where
 // there is no control for the key, `stops` says which kind of one it is.
 export const grip = (name, at, id, x, y, width, height, { key, stops, entry: { min, max }, now, label, words, upright }) => (at.live
-  ? `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="${name}-target living-target living-${upright ? 'hold" aria-orientation="vertical' : "grip"}" data-id="${id}" data-grip="${key}"${stops ? ` data-stops="${stops}"` : ""} tabindex="${id === at.entry ? 0 : -1}" role="slider" aria-label="${escape(label)}" aria-valuemin="${min}" aria-valuemax="${max}" aria-valuenow="${now}" aria-valuetext="${escape(words)}"/>`
+  ? `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="${name}-target living-target living-${upright ? "hold" : "grip"}"${upright ? ' aria-orientation="vertical"' : ""} data-id="${id}" data-grip="${key}"${stops ? ` data-stops="${stops}"` : ""} tabindex="${id === at.entry ? 0 : -1}" role="slider" aria-label="${escape(label)}" aria-valuemin="${min}" aria-valuemax="${max}" aria-valuenow="${now}" aria-valuetext="${escape(words)}"/>`
   : "");
 
 // Parts too small to be hit one by one, on a surface that takes the pointer: it means the nearest.

@@ -80,9 +80,9 @@ class View {
     form.addEventListener("change", () => this.settleHand());
     this.root.addEventListener("click", (event) => this.press(event.target.closest("[data-do]")));
     const output = this.part("output");
-    // Not where a picture comes below a pointer that rests.
+    // Not where a picture comes below a pointer that rests, nor while a hand is at work.
     for (const kind of ["pointermove", "focusin", "click"]) {
-      output.addEventListener(kind, (event) => this.held || this.light(meant(event, "[data-tip], [data-id]")));
+      output.addEventListener(kind, (event) => (kind === "pointermove" && event.buttons) || this.light(meant(event, "[data-tip], [data-id]")));
     }
     for (const kind of ["pointerup", "pointercancel"]) output.addEventListener(kind, () => this.settleHand());
     output.addEventListener("click", (event) => {
