@@ -131,7 +131,10 @@ def test_every_picture_is_told_in_words(name: str) -> None:
 
 
 # Keys that only an address or a button sets.
-ADDRESSED = {"flash_tiles": {"head_dim", "tokens"}, "softmax_saturation": {"draw"}}
+ADDRESSED = {
+    "flash_tiles": {"head_dim", "tokens"}, "softmax_saturation": {"draw"},
+    "rope_scaling": {"tokens"},  # of dynamic NTK, whose line stands for it
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PICTURES)

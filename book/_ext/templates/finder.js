@@ -15,7 +15,7 @@
   var plain = Search.htmlToText;
   Search.htmlToText = function (markup, anchor) {
     var page = new DOMParser().parseFromString(markup, "text/html");
-    page.querySelectorAll(".living, .about-page, .exercise-boxes, .covered-lid, .next-chapter, nav")
+    page.querySelectorAll(".living, .about-page, .exercise-boxes, .next-chapter, nav")
       .forEach(function (part) { part.remove(); });
     var article = page.querySelector("article");
     return plain("<div role='main'>" + (article ? article.innerHTML : "") + "</div>", anchor);

@@ -3,7 +3,7 @@
 // its output is made of flows in from the values. Pure: numbers in, SVG out, in CSS pixels.
 import { piles } from "../attention/piles.js";
 import { keyed } from "../core/motion.js";
-import { END, MIDDLE, box, grip, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, knob, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal, quote, shortWeight } from "../core/text.js";
 import schema from "./schema.json" with { type: "json" };
 import { favorites } from "./words.js";
@@ -108,7 +108,7 @@ function pulled(result, at) {
     const [left, tip, was] = [x + 2 + n * each, zero - value * unit, zero - result.asked[n] * unit];
     const name = result.entries[n] ?? `entry ${n + 1}`;
     return bar(value, n, x, w, zero, unit, "q") + stroke(left + 1, was, left + each - 1, was, "att-was")
-      + `<circle cx="${round(left + each / 2)}" cy="${round(tip)}" r="5" class="att-knob"/>`
+      + knob(left + each / 2, tip, "att-knob", 5)
       + text(left + each / 2, y + h + 12, name.replace(/^(about|a) | word$/, "").replace("entry ", ""), "att-entry", MIDDLE)
       + grip("att", at, `pull-${n}`, left, y, each, h, {
         key: `q${n}`, entry: schema.q0, now: result[`q${n}`], upright: true,

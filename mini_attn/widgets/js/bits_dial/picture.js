@@ -1,7 +1,7 @@
 // The dial's picture: the channels of a matrix, the rungs under the numbers of one of them, and one
 // query's weights before and after; a token has its column in both. Pure: numbers in, SVG out.
 import { keyed } from "../core/motion.js";
-import { END, box, grip, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, box, grip, knob, panel, reachOf, round, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal, quote, shortWeight } from "../core/text.js";
 import { GROUP } from "./compute.js";
 import schema from "./schema.json" with { type: "json" };
@@ -32,15 +32,15 @@ function channels(result, at) {
     return keyed(at, `c-${c}`, box(c * bar + 3, SHELF - tall, bar - 6, tall, `dial-${show}${c === channel ? " dial-chosen" : ""}`))
       + (bar < hit ? "" : target(at, `c-${c}`, c * bar, HEAD, bar, SHELF - HEAD, `channel ${c}, up to ${decimal(size)}`));
   });
-  const knob = (c, y) => `<circle cx="${round((c + 0.5) * bar)}" cy="${round(y)}" r="7" class="dial-knob"/>`;
+  const held = (c, y) => knob((c + 0.5) * bar, y, "dial-knob");
   const hold = (id, c, y, more) => grip("dial", at, id, Math.min(at.width - hit, Math.max(0, (c + 0.5) * bar - hit / 2)), y, hit, hit, more);
   const top = SHELF - tallOf(sizes[special], most);
-  const large = show === "values" ? "" : stroke((special + 0.5) * bar, SHELF - STRIP, (special + 0.5) * bar, top, "dial-track") + knob(special, top) + text((special + 0.5) * bar + 11, top - 3, `× ${outlier}`, "dial-strong")
+  const large = show === "values" ? "" : stroke((special + 0.5) * bar, SHELF - STRIP, (special + 0.5) * bar, top, "dial-track") + held(special, top) + text((special + 0.5) * bar + 11, top - 3, `× ${outlier}`, "dial-strong")
     + hold("outlier", special, Math.min(top + 12, SHELF) - hit, { key: "outlier", entry: schema.outlier, now: outlier, label: `Outlier, channel ${special} of the keys`, words: `${outlier} times as large` });
   const other = `Show the ${show === "keys" ? "values" : "keys"}`;
   return text(0, 14, `Largest ${show} of each channel`, "dial-head") + (at.live ? text(at.width - 4, 15, other, "dial-link", END) : "")
     + target(at, "show", at.width - 108, 0, 108, hit, other) + bars.join("") + stroke(0, SHELF, at.width, SHELF, "dial-split")
-    + knob(channel, SHELF + 11) + large
+    + held(channel, SHELF + 11) + large
     + hold("channel", channel, SHELF, { key: "channel", entry: schema.channel, now: channel, label: "Channel on the ladder", words: `channel ${channel}` });
 }
 
@@ -101,10 +101,10 @@ function weights({ exact, after, words }, at, y) {
 export function draw(result, { width = 720, live = false, touch = false, label = "A channel of keys or values on its ladder of codes, and one query's weights" } = {}) {
   const wide = width >= 600;
   const [tall, more] = wide ? [80, 122] : [72, 112];
-  const at = { ...layout(width), live, hit: touch ? 44 : 24, tall, ladder: more, dot: wide ? 4 : 2.5, entry: "channel" };
+  const at = { ...layout(width), live, hit: reachOf(touch), tall, ladder: more, dot: wide ? 4 : 2.5, entry: "channel" };
   const one = SHELF + (touch ? 46 : 32);
   const two = one + HEAD + more + 14;
-  return svg("dial", width, two + HEAD + tall + 4, { live, label }, `<g data-panel="channels">${channels(result, at)}</g><g data-panel="ladder">${ladder(result, at, one)}</g><g data-panel="weights">${weights(result, at, two)}</g>`);
+  return svg("dial", width, two + HEAD + tall + 4, { live, label }, panel("channels", channels(result, at)) + panel("ladder", ladder(result, at, one)) + panel("weights", weights(result, at, two)));
 }
 
 // The knob below takes another channel to the ladder; the one on top makes the outlier as tall as the hand.

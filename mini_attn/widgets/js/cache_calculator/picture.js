@@ -1,12 +1,13 @@
 // The calculator's picture: four figures, a bar of the device's memory, the cache against the
 // context, and the formula. Pure: numbers in, SVG out; every length is in CSS pixels of the
 // width it is given, so that text keeps its size on a phone.
+import { handy } from "../core/drag.js";
 import { scaleLinear, scaleLog } from "d3-scale";
 
 import {
   binarySize, count, counts, formula, grouped, numberText, roundSize, saving, size,
 } from "./words.js";
-import { grip, hatching, inLines, line, round } from "../core/svg.js";
+import { grip, hatching, inLines, line, reachOf, round } from "../core/svg.js";
 import { escape } from "../core/text.js";
 import schema from "./schema.json" with { type: "json" };
 
@@ -172,11 +173,7 @@ function room(x, y, result) {
 export function drag(result, id, { width }) {
   if (id !== "context" || result.error) return null;
   const { x } = chartScales(result, width, heightOf(width), LEFT);
-  return ({ dx }) => {
-    const context = x.invert(x(result.sizes.context) + dx);
-    const power = 2 ** Math.round(Math.log2(context));
-    return { context: Math.abs(context / power - 1) < 0.06 ? power : Number(context.toPrecision(2)) };
-  };
+  return ({ dx }) => ({ context: handy(x.invert(x(result.sizes.context) + dx)) });
 }
 
 function here(x, y, result, at) {
@@ -273,7 +270,7 @@ function problem(result, width) {
 }
 
 export function draw(result, { width = 720, uid = "calc", live = false, touch = false } = {}) {
-  const at = { live, hit: touch ? 44 : 24 };
+  const at = { live, hit: reachOf(touch) };
   const parts = result.error ? [problem(result, width)]
     : [figures(result, width), bar(result, width), chart(result, width, at), legend(result, width), chips(result, width)];
   let y = 0;

@@ -56,6 +56,12 @@ export function dragging(output, grab) {
   }
 }
 
+// A length of text that a hand means: a power of two near it, else a number of two digits.
+export function handy(n) {
+  const power = 2 ** Math.round(Math.log2(n));
+  return Math.abs(n / power - 1) < 0.06 ? power : Number(n.toPrecision(2));
+}
+
 // The nearest value that an entry of a schema allows, on the steps of its control.
 export function nearest({ values, min, max, step = 1 }, value) {
   if (typeof value !== "number") return value;

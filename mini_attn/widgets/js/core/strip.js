@@ -1,7 +1,7 @@
 // The text in a line. What goes through in this state stands in a frame with a knob: it is dragged
 // along the line and has the keys of a slider. Any token can be tapped.
 import { keyed } from "./motion.js";
-import { MIDDLE, box, grip, round, targets, text } from "./svg.js";
+import { MIDDLE, box, grip, knob, targets, text } from "./svg.js";
 
 const TALL = 28;
 export const STRIP = 52; // so much room it takes
@@ -36,7 +36,7 @@ export function strip(name, at, tokens, { first, newest, ...slider }) {
       + targets(name)(at, `t-${i}`, x, 2, wide, at.touch ? 44 : TALL, token);
   });
   const [left, end] = [places[first][0], places[newest][0] + places[newest][1]];
-  const knob = (left + end) / 2;
-  const frame = box(left, 2, end - left, TALL, `${name}-box-new`) + `<circle cx="${round(knob)}" cy="${TALL + 4}" r="7" class="${name}-knob"/>`;
-  return words.join("") + keyed(at, "now", frame) + grip(name, at, "now", Math.min(left, knob - 12), 0, Math.max(24, end - left), 44, slider);
+  const middle = (left + end) / 2;
+  const frame = box(left, 2, end - left, TALL, `${name}-box-new`) + knob(middle, TALL + 4, `${name}-knob`);
+  return words.join("") + keyed(at, "now", frame) + grip(name, at, "now", Math.min(left, middle - 12), 0, Math.max(24, end - left), 44, slider);
 }

@@ -14,8 +14,8 @@ export function stroke(x1, y1, x2, y2, style) {
   return `<line x1="${round(x1)}" y1="${round(y1)}" x2="${round(x2)}" y2="${round(y2)}" class="${style}"/>`;
 }
 
-export function box(x, y, width, height, style, more = "") {
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="${style}"${more}/>`;
+export function box(x, y, width, height, style, more = "", radius = 3) {
+  return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="${radius}" class="${style}"${more}/>`;
 }
 
 // The way through some points: what is across and up of each, and of its number.
@@ -36,10 +36,19 @@ export const targets = (name, radius = 3) => (at, id, x, y, width, height, label
   return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"${corners} class="${name}-target living-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
 };
 
+// As large as what points needs it, in pixels.
+export const reachOf = (touch) => (touch ? 44 : 24);
+
+// What shows that a part can be taken hold of.
+export const knob = (x, y, style, radius = 7) => `<circle cx="${round(x)}" cy="${round(y)}" r="${radius}" class="${style}"/>`;
+
+// A part of a picture that a phrase may be about.
+export const panel = (name, inside, more = "") => `<g data-panel="${name}"${more}>${inside}</g>`;
+
 // A part to be dragged that stands for a key of the state: the keys of a slider move it too. Where
-// there is no control for the key, `stops` says which kind of one it is.
-export const grip = (name, at, id, x, y, width, height, { key, stops, entry: { min, max }, now, label, words, upright }) => (at.live
-  ? `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="${name}-target living-target living-${upright ? "hold" : "grip"}"${upright ? ' aria-orientation="vertical"' : ""} data-id="${id}" data-grip="${key}"${stops ? ` data-stops="${stops}"` : ""} tabindex="${id === at.entry ? 0 : -1}" role="slider" aria-label="${escape(label)}" aria-valuemin="${min}" aria-valuemax="${max}" aria-valuenow="${now}" aria-valuetext="${escape(words)}"/>`
+// there is no control for the key, `stops` says which kind of one it is. It goes sideways, `upright` or `free`.
+export const grip = (name, at, id, x, y, width, height, { key, stops, entry: { values = [], min = Math.min(...values), max = Math.max(...values) }, now, label, words, upright, free = upright }) => (at.live
+  ? `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="${name}-target living-target living-${free ? "hold" : "grip"}"${upright ? ' aria-orientation="vertical"' : ""} data-id="${id}" data-grip="${key}"${stops ? ` data-stops="${stops}"` : ""} tabindex="${id === at.entry ? 0 : -1}" role="slider" aria-label="${escape(label)}" aria-valuemin="${min}" aria-valuemax="${max}" aria-valuenow="${now}" aria-valuetext="${escape(words)}"/>`
   : "");
 
 // Parts too small to be hit one by one, on a surface that takes the pointer: it means the nearest.
@@ -75,7 +84,7 @@ export function inParts(name, width, at, { part, first, second, defs = "" }) {
   }
   const [one, two] = [first(), second()];
   const below = Math.ceil(one.bottom) + gap;
-  return svg(name, width, Math.ceil(below + two.bottom), at, `${defs}<g data-panel="first">${one.inside}</g><g data-panel="second" transform="translate(0 ${below})">${two.inside}</g>`);
+  return svg(name, width, Math.ceil(below + two.bottom), at, defs + panel("first", one.inside) + panel("second", two.inside, ` transform="translate(0 ${below})"`));
 }
 
 // The whole picture; its name is the first word of its classes.

@@ -18,3 +18,6 @@ export function duration(seconds, digits = three) {
   if (seconds >= 1) return `${digits(seconds)} s`;
   return seconds >= 1e-3 ? `${digits(seconds * 1e3)} ms` : `${digits(seconds * 1e6)} µs`;
 }
+
+// A number of tokens at a tick: 64k.
+export const tokenTick = (n) => (n >= 2 ** 20 ? `${n / 2 ** 20}M` : n >= 1024 ? `${n / 1024}k` : String(n));

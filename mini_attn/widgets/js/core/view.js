@@ -284,7 +284,7 @@ class View {
     const { explain } = this.definition;
     const { text, also } = tip !== undefined || !explain ? { text: tip ?? "", also: [] } : explain(this.result, id);
     const output = this.part("output");
-    for (const old of output.querySelectorAll(".living-lit, .living-also")) old.classList.remove("living-lit", "living-also");
+    this.dim();
     element.classList.add("living-lit");
     for (const other of also) output.querySelector(`[data-id="${other}"]`)?.classList.add("living-also");
     this.lit = id ?? null;
@@ -292,8 +292,12 @@ class View {
     callOut(this.part("detail"), element, output, this.narrow);
   }
 
-  unlight() {
+  dim() {
     for (const old of this.root.querySelectorAll(".living-lit, .living-also")) old.classList.remove("living-lit", "living-also");
+  }
+
+  unlight() {
+    this.dim();
     this.lit = null;
     this.tell("detail", "");
   }

@@ -1,7 +1,9 @@
 // The cost explorer's picture: a bar for each part, and two charts over the number of tokens.
+import { tokenTick } from "../core/units.js";
+import { handy } from "../core/drag.js";
 import { scaleLinear, scaleLog } from "d3-scale";
 import { keyed } from "../core/motion.js";
-import { END, MIDDLE, box, grip, hatching, inParts, line, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, hatching, inParts, knob, line, reachOf, round, stroke, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 import schema from "./schema.json" with { type: "json" };
 import { MLP_FORMULA, counts, flop, partsOf, percent, short, tick } from "./words.js";
@@ -50,15 +52,10 @@ export function drag(result, id, { width, state }) {
   if (!id.startsWith("now-")) return null;
   const { min, max } = schema.seq;
   const pixel = Math.log(max / min) / (halfOf(width) - LEFT - RIGHT);
-  return ({ dx }) => {
-    const n = state.seq * Math.exp(dx * pixel);
-    const power = 2 ** Math.round(Math.log2(n));
-    return { seq: Math.abs(n / power - 1) < 0.06 ? power : Number(n.toPrecision(2)) };
-  };
+  return ({ dx }) => ({ seq: handy(state.seq * Math.exp(dx * pixel)) });
 }
 
 const TICKS = [16, 1024, 65536, 1048576];
-const short_n = (n) => (n >= 2 ** 20 ? `${n / 2 ** 20}M` : n >= 1024 ? `${n / 1024}k` : String(n));
 
 // Two curves over n on logarithmic axes: what grows with n, and what grows with its square.
 function chart(result, spec, x0, y0, width, at) {
@@ -70,7 +67,7 @@ function chart(result, spec, x0, y0, width, at) {
   const y = scaleLog([low, high], [top + PLOT, top]);
   const decades = scaleLinear([Math.log10(low), Math.log10(high)], [0, 1]).ticks(4).filter(Number.isInteger).map((power) => 10 ** power);
   const grid = decades.map((value) => stroke(left, y(value), x0 + width, y(value), "cost-grid") + text(left - 6, y(value) + 4, tick(value, spec.tick), "cost-quiet", END));
-  const ticks = TICKS.map((n) => text(x(n), top + PLOT + 17, short_n(n), "cost-quiet", MIDDLE));
+  const ticks = TICKS.map((n) => text(x(n), top + PLOT + 17, tokenTick(n), "cost-quiet", MIDDLE));
   const lines = [spec.linear, spec.square].map(({ key, id, style }, i) => {
     const [value, write] = counts(result)[key];
     const path = line((point) => x(point.n), (point) => y(point[key]))(curves);
@@ -81,7 +78,7 @@ function chart(result, spec, x0, y0, width, at) {
   });
   const { hit } = at;
   return grid.join("") + (spec.beyond?.(x, top) ?? "") + stroke(left, top + PLOT, x0 + width, top + PLOT, "cost-axis")
-    + stroke(x(seq), top, x(seq), top + PLOT, "cost-now") + (at.live ? `<circle cx="${round(x(seq))}" cy="${top + PLOT}" r="7" class="cost-grip"/>` : "") + lines.join("") + ticks.join("")
+    + stroke(x(seq), top, x(seq), top + PLOT, "cost-now") + (at.live ? knob(x(seq), top + PLOT, "cost-grip") : "") + lines.join("") + ticks.join("")
     + text(x0 + width, top + PLOT + 35, "tokens n", "cost-quiet", END)
     + (spec.mark?.(x, y) ?? "") + grip("cost", at, `now-${spec.square.key}`, Math.min(x(seq) - hit / 2, x0 + width - hit), top, hit, PLOT + 8, { key: "seq", entry: schema.seq, now: seq, label: "Tokens n", words: `${whole(seq)} tokens` });
 }
@@ -117,7 +114,7 @@ function byteChart(result, x0, y0, width, at) {
 export function draw(result, { width = 720, uid = "cost_explorer", live = false, touch = false, part, label = "FLOPs and bytes of one layer by part and by number of tokens" } = {}) {
   const wide = width >= WIDE;
   const bar = wide ? 246 : 128;
-  const at = { wide, live, hit: touch ? 44 : 24, entry: "scores", uid, width, top: 26, bar, formula: 146, long: width - bar - (wide ? 158 : 56) };
+  const at = { wide, live, hit: reachOf(touch), entry: "scores", uid, width, top: 26, bar, formula: 146, long: width - bar - (wide ? 158 : 56) };
   const upper = parts(result, at);
   const half = halfOf(width);
   const y = upper.bottom + 24;

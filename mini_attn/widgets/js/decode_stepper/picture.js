@@ -3,7 +3,7 @@
 import { range } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { keyed } from "../core/motion.js";
-import { MIDDLE, box, field, hatching, inParts, round, signedBar, stroke, surface, targets, text } from "../core/svg.js";
+import { MIDDLE, box, field, hatching, inParts, panel, round, signedBar, stroke, surface, targets, text } from "../core/svg.js";
 import { STRIP, strip } from "../core/strip.js";
 import { decimal, shortWeight } from "../core/text.js";
 import { charts } from "./charts.js";
@@ -143,7 +143,6 @@ export function draw(result, { width = 720, uid = "decode_stepper", live = false
   const parts = [headings(result, at), ...range(result.rows.length).map((i) => lineOf(result, i, at))];
   const [vectors, words, cells] = ["vectors", "weights", "cells"].map((name) => parts.map((one) => one[name] ?? "").join(""));
   const count = result.rows.length;
-  const panel = (name, inside) => `<g data-panel="${name}">${inside}</g>`;
   const weights = panel("weights", words + field(at, surface(at, at.x.w, at.weights, count * at.cell, count * at.row) + cells));
   const first = () => {
     const key = text(0, at.bottom + 24, result.counts.again ? "Hatched: computed again" : "Bars: the four values of a row, up if positive", "step-quiet");

@@ -3,7 +3,7 @@
 import { scaleLinear } from "d3-scale";
 import { nearest } from "../core/drag.js";
 import { keyed } from "../core/motion.js";
-import { END, MIDDLE, box, grip, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, knob, reachOf, round, stroke, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 import { KILO } from "./compute.js";
 import schema from "./schema.json" with { type: "json" };
@@ -46,10 +46,10 @@ function square({ rows, row, column, done, tile, nq, nk, skipped, causal, writte
 const { block_q: Q, block_k: K } = schema;
 
 // The end of a block can be taken: a longer one has more queries, or more keys.
-function end(at, key, { values }, size, x, y, what) {
+function end(at, key, entry, size, x, y, what) {
   const { hit } = at;
-  return (at.live ? `<circle cx="${round(x)}" cy="${round(y)}" r="6" class="flash-knob"/>` : "")
-    + grip("flash", at, key, x - hit / 2, y - hit / 2, hit, hit, { key, entry: { min: values[0], max: values.at(-1) }, now: size, label: `${what} per block`, words: `${size} ${what.toLowerCase()}` });
+  return (at.live ? knob(x, y, "flash-knob", 6) : "")
+    + grip("flash", at, key, x - hit / 2, y - hit / 2, hit, hit, { key, entry, now: size, label: `${what} per block`, words: `${size} ${what.toLowerCase()}` });
 }
 
 // Q and O beside the square, K and V above it: each with its blocks, and the one that is held. The
@@ -93,7 +93,7 @@ function fast(result, at) {
   });
   return text(left, top, `Fast memory: ${room(result)}`, over ? "flash-head flash-alarm" : "flash-head") + inside.join("")
     + box(left, y, end - left, 26, "flash-memory") + stroke(end, y - 3, end, y + 29, "flash-end")
-    + `<circle cx="${round(end)}" cy="${y + 13}" r="6" class="flash-knob"/>`
+    + knob(end, y + 13, "flash-knob", 6)
     + grip("flash", at, "memory", Math.min(end, width - at.hit / 2) - at.hit / 2, y + 13 - Math.max(32, at.hit) / 2, at.hit, Math.max(32, at.hit), { key: "memory", entry: schema.memory, now: memory, label: "Fast memory", words: `${memory} kB` });
 }
 
@@ -110,7 +110,7 @@ function pair(at, y, [head, name, values, show], { share, written }) {
 }
 
 export function draw(result, { width = 720, live = false, touch = false, label = "Attention in tiles" } = {}) {
-  const at = { ...layout(width), live, hit: touch ? 44 : 24, entry: "tile" };
+  const at = { ...layout(width), live, hit: reachOf(touch), entry: "tile" };
   const y = at.wide ? 168 : at.top + 60;
   const bars = pairs(result).map((one, i) => pair(at, y + i * 72, one, result)).join("");
   return svg("flash", width, Math.max(y + 132, at.end + 24), { live, label }, square(result, at) + strips(result, at) + fast(result, at) + bars);

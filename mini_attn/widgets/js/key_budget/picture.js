@@ -1,7 +1,7 @@
 // The story with the keys that are left, the room for them, and what was measured with so many.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { keyed } from "../core/motion.js";
-import { END, MIDDLE, box, grip, inParts, round, stroke, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, inParts, knob, panel, round, stroke, targets, text } from "../core/svg.js";
 import schema from "./schema.json" with { type: "json" };
 import { HEADS, MEASURES, POLICIES, amount, percent, says } from "./words.js";
 
@@ -51,11 +51,10 @@ function room({ budget, rows, policy, places }, y, at) {
   return text(0, y + 12, all ? `All ${rows.length} keys stay` : `Budget: ${budget} of ${rows.length} keys`, "keys-head")
     + (at.live ? text(at.width, y + 12, "tap the words to keep", "keys-quiet", END) : "")
     + box(0, y + 20, at.width, 14, "keys-track") + box(0, y + 20, end, 14, "keys-room") + keys.join("")
-    + (all ? "" : `<circle cx="${round(end)}" cy="${y + 27}" r="9" class="keys-end"/>`
+    + (all ? "" : knob(end, y + 27, "keys-end", 9)
       + grip("keys", at, "room", end - 14, y + 13, 28, 28, { key: "budget", entry: schema.budget, now: budget, label: "Budget of keys", words: `${budget} keys` }));
 }
 
-const panel = (name, inside) => `<g data-panel="${name}">${inside}</g>`;
 
 // Rows of [name, share, part, style]: what is given to keys that are gone.
 const lossBars = (head, rows, x, y, wide, at) => {

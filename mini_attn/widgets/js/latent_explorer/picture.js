@@ -1,7 +1,7 @@
 // The latent explorer's picture: what is cached, what one head makes of it, who meets whom, and
 // what both forms cost. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { keyed } from "../core/motion.js";
-import { MIDDLE, box, inParts, round, signedBar, stroke, targets, text } from "../core/svg.js";
+import { MIDDLE, box, inParts, panel, round, signedBar, stroke, targets, text } from "../core/svg.js";
 import { STRIP, strip } from "../core/strip.js";
 import { decimal, whole } from "../core/text.js";
 import schema from "./schema.json" with { type: "json" };
@@ -156,13 +156,9 @@ export function draw(result, { width = 720, live = false, touch = false, part, l
   const newest = result.there - 1;
   const at = { ...layout(width, count), live, touch, newest, entry: "now" };
   const said = at.sum + ROW + 22;
-  const text = strip("latent", at, result.tokens, { first: newest, newest, key: "token", entry: schema.token, now: result.there, label: "Newest token", words: result.tokens[newest] });
+  const reading = strip("latent", at, result.tokens, { first: newest, newest, key: "token", entry: schema.token, now: result.there, label: "Newest token", words: result.tokens[newest] });
   const rows = result.tokens.map((_, j) => tokenRow(result, j, at)).join("");
   const inside = headings(result, at) + queryRow(result, at) + rows + sumRow(result, at) + sentences(result, said, at);
-  const first = () => ({ inside: `${text}<g data-panel="heads" transform="translate(0 ${STRIP})">${inside}</g>`, bottom: STRIP + said + 30 });
-  const second = () => {
-    const { inside: costs, bottom } = counts(result, 14, at);
-    return { inside: `<g data-panel="costs">${costs}</g>`, bottom };
-  };
-  return inParts("latent", width, { live, label }, { part, first, second });
+  const first = () => ({ inside: reading + panel("heads", inside, ` transform="translate(0 ${STRIP})"`), bottom: STRIP + said + 30 });
+  return inParts("latent", width, { live, label }, { part, first, second: () => counts(result, 14, at) });
 }

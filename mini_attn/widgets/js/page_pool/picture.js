@@ -1,7 +1,7 @@
 // The pool's picture: the requests, the slots in their blocks, a block table, and the utilisation.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { keyed } from "../core/motion.js";
-import { END, MIDDLE, box, field, grip, hatching, inLines, inParts, round, stroke, surface, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, field, grip, hatching, inLines, inParts, knob, round, stroke, surface, svg, targets, text } from "../core/svg.js";
 import schema from "./schema.json" with { type: "json" };
 import { explain, percent, sizeOf, stateOf } from "./words.js";
 
@@ -94,7 +94,7 @@ function chart({ shares, step }, y, tall, at) {
   const own = grip("pool", at, "now", left + (step - 1) * w, level(1), w, tall + 8, { key: "step", entry: schema.step, now: step, label: "Step", words: `${step} of ${shares.length}` });
   return text(left - AXIS, y, "Slots that hold a token, by step", "pool-head") + text(left + (step - 0.5) * w, level(0) + 20, step, "pool-head", MIDDLE)
     + grid.join("") + field(at, surface(at, left, level(1), at.width - left, tall) + bars.join("")
-      + `<circle cx="${round(left + (step - 0.5) * w)}" cy="${level(0)}" r="6" class="pool-own pool-knob"/>` + own);
+      + knob(left + (step - 0.5) * w, level(0), "pool-own pool-knob", 6) + own);
 }
 
 export function draw(result, { width = 720, uid = "page_pool", live = false, part, label = "Requests in one pool" } = {}) {

@@ -9,11 +9,9 @@ export default {
   title: "What a position adds to a score",
   schema,
   controls: [
-    { key: "start", kind: "range", label: "Text begins at", when: () => false }, // the text itself is moved
     { key: "show", kind: "choice", label: "Squares show", options: [["added", "what is added"], ["weights", "the weights"]] },
   ],
   drag,
-  main: ["start"],
   play: { key: "start", milliseconds: 700 },
   compute, draw, describe, table, explain,
 };

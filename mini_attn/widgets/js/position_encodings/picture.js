@@ -44,7 +44,7 @@ function strip({ start, tokens }, at) {
   const long = at.place >= 38;
   const words = tokens.map((token, i) => (long ? (i ? stroke(x(start + i), 6, x(start + i), 34, "pos-cut") : "")
     + text(x(start + i + 0.5), 25, token, "pos-word", MIDDLE) : ""));
-  const name = long ? "" : text(x(start + tokens.length / 2), 25, `“${tokens[0]} ${tokens[1]} … ${tokens.at(-1)}”`, "pos-word pos-over", MIDDLE);
+  const name = long ? "" : text(x(start + tokens.length / 2), 25, `“${tokens[0]} ${tokens[1]} … ${tokens.at(-1)}”`, "pos-word", MIDDLE);
   const [left, wide, tall] = [x(start), x(tokens.length), at.touch ? 44 : 32];
   return ruler.join("") + keyed(at, "text", box(left, 4, wide, 32, "pos-text") + words.join("") + name)
     + grip("pos", at, "text", left, 20 - tall / 2, wide, tall, {

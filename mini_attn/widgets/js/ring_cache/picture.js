@@ -1,7 +1,7 @@
 // The ring's picture: the text, the slots in a circle, and the weights with and without the window.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { keyed } from "../core/motion.js";
-import { END, MIDDLE, box, grip, inParts, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, inParts, knob, round, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
 import schema from "./schema.json" with { type: "json" };
 import { KINDS } from "./words.js";
@@ -38,7 +38,7 @@ function line(result, at) {
     const tall = at.touch ? 44 : 30;
     const inside = box(x, y, w, 30, `ring-box-${kind}`) + text(x + w / 2, y + 20, token, `ring-word-${kind}`, MIDDLE)
       + (kind === "gone" ? stroke(x + 5, y + 25, x + w - 5, y + 5, "ring-strike") : "");
-    const held = kind === "new" ? `<circle cx="${round(x + w / 2)}" cy="${y + 30}" r="7" class="ring-knob"/>`
+    const held = kind === "new" ? knob(x + w / 2, y + 30, "ring-knob")
       + grip("ring", at, "now", x, y, w, 44, { key: "step", entry: schema.step, now: step, label: "Newest token", words: `${token}, token ${position}` })
       : text(x + w / 2, y + 45, `${position}`, "ring-quiet", MIDDLE) + target(at, `token-${i}`, x, y, w, tall, `${token}, token ${position}, ${KINDS[kind]}`);
     return keyed(at, `t-${i}`, inside, { takes: [`held-${i}`] }) + held;

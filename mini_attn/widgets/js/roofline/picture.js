@@ -3,7 +3,7 @@
 // CSS pixels of the given width.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { keyed } from "../core/motion.js";
-import { END, MIDDLE, box, grip, inParts, round, stroke, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, inParts, reachOf, round, stroke, targets, text } from "../core/svg.js";
 import { count } from "../core/text.js";
 import { duration, scaled } from "../core/units.js";
 import schema from "./schema.json" with { type: "json" };
@@ -177,7 +177,7 @@ export function drag(result, id, { width, state }) {
 
 export function draw(result, { width = 720, live = false, touch = false, part, label = "A roofline with the parts of both phases, and their times" } = {}) {
   const wide = width >= WIDE;
-  const at = { width, wide, live, hit: touch ? 44 : 24, entry: "mark-whole", left: LEFT, right: width - 14, top: 26, bottom: wide ? 216 : 190 };
+  const at = { width, wide, live, hit: reachOf(touch), entry: "mark-whole", left: LEFT, right: width - 14, top: 26, bottom: wide ? 216 : 190 };
   const both = scales(result, at);
   const { grid, labels } = axes(result, at, both);
   // What can't be dragged lies below what can.

@@ -13,9 +13,6 @@ export default {
     { key: "rule", kind: "select", label: "Method", options: [
       ["none", "none"], ["interpolation", "position interpolation"], ["ntk", "NTK-aware"], ["dynamic", "dynamic NTK"],
       ["yarn_code", "YaRN, as in its code"], ["yarn_paper", "YaRN, as in its paper"], ["llama3", "Llama 3"]] },
-    // The line of the length that the model is used at is dragged.
-    { key: "factor", kind: "log", label: "Factor", when: () => false },
-    { key: "tokens", kind: "log", label: "Tokens so far", when: () => false },
     { key: "trained", kind: "choice", label: "Trained on", options: schema.trained.values.map((n) => [n, whole(n)]) },
     { key: "theta", kind: "choice", label: "Base", options: schema.theta.values.map((n) => [n, whole(n)]) },
   ],

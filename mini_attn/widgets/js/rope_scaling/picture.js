@@ -3,7 +3,7 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 import { keyed } from "../core/motion.js";
 import schema from "./schema.json" with { type: "json" };
-import { END, MIDDLE, box, field, grip, inLines, line, round, stroke, surface, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, field, grip, inLines, knob, line, reachOf, round, stroke, surface, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 
 const WIDE = 600;
@@ -38,10 +38,10 @@ function scaleOf({ planes, length }, tall) {
 function used(result, y, at) {
   const { rule, length, factor, tokens, trained } = result;
   const key = rule === "dynamic" ? "tokens" : "factor";
-  const [knob, reach] = [at.width - 12, at.touch ? 44 : 24];
-  const hold = at.live ? `<circle cx="${knob}" cy="${round(y(length))}" r="7" class="rsc-knob"/>`
+  const reach = reachOf(at.touch);
+  const hold = at.live ? knob(at.width - 12, y(length), "rsc-knob")
     + grip("rsc", at, "used", AXIS, y(length) - reach / 2, at.width - AXIS, reach, {
-      key, entry: schema[key], now: key === "tokens" ? tokens : factor, label: "Used at", upright: true, words: `${whole(length)} tokens`,
+      key, stops: "log", entry: schema[key], now: key === "tokens" ? tokens : factor, label: "Used at", upright: true, words: `${whole(length)} tokens`,
     }) : "";
   return keyed(at, "used", level(at, y(length), length === trained ? "" : `used at ${whole(length)}`, "rsc-used") + hold);
 }

@@ -1,6 +1,6 @@
 // The picture of the softmax: a line per token with its score, its exponential and its weight.
 import { keyed } from "../core/motion.js";
-import { END, MIDDLE, box, grip, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, knob, round, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
 import { TOKENS } from "./compute.js";
 import schema from "./schema.json" with { type: "json" };
@@ -33,10 +33,10 @@ function scoreBar(value, i, y, at) {
   return stroke(at.zero, y - 6, at.zero, y + TALL + 6, "soft-zero")
     + keyed(at, `s-${i}`, box(from, y + 3, to - from, TALL - 6, value > 0 ? "soft-score" : "soft-score-minus"))
     + text(at.zero + (right ? 12 : -8), y + 19, decimal(value), "soft-number", right ? "" : END)
-    + keyed(at, `knob-${i}`, knob(end, y + TALL / 2));
+    + keyed(at, `knob-${i}`, held(end, y + TALL / 2));
 }
 
-const knob = (x, y) => `<circle cx="${round(x)}" cy="${y}" r="6" class="soft-knob"/>`;
+const held = (x, y) => knob(x, y, "soft-knob", 6);
 
 const pulled = (at, id, key, y, now, label) => grip("soft", at, id, at.x[0], y, at.score, 36, { key, entry: schema[key], now, label, words: decimal(now) });
 
@@ -75,7 +75,7 @@ export function draw(result, { width = 720, live = false, label = "Five scores, 
   const bottom = TOP + tokens.length * ROW + 4;
   const end = at.zero + (shift / temperature) * at.unit;
   const line = stroke(at.x[1], bottom, width, bottom, "soft-zero") + stroke(at.x[0], bottom + 17, at.x[0] + at.score, bottom + 17, "soft-zero");
-  const sums = text(0, bottom + 22, "all", "soft-token") + keyed(at, "knob", knob(end, bottom + 17))
+  const sums = text(0, bottom + 22, "all", "soft-token") + keyed(at, "knob", held(end, bottom + 17))
     + text(end + (shift > 0 ? -12 : 12), bottom + 12, `${shift < 0 ? "−" : "+"}${decimal(Math.abs(shift), 1)}`, "soft-number", shift > 0 ? END : "")
     + pulled(at, "shift", "shift", bottom - 1, shift, "added to all scores")
     + text(at.x[1] + at.column / 2, bottom + 22, `sum ${small(result.total)}`, "soft-sum", MIDDLE)

@@ -2,7 +2,7 @@
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { keyed } from "../core/motion.js";
 import schema from "./schema.json" with { type: "json" };
-import { END, MIDDLE, box, field, grip, inParts, round, stroke, surface, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, field, grip, inParts, knob, reachOf, round, stroke, surface, svg, targets, text } from "../core/svg.js";
 import { decimal, whole } from "../core/text.js";
 import { panel } from "./chart.js";
 
@@ -59,19 +59,19 @@ function frame(name, [top, below], [left, right], at) {
 }
 
 // The held tile of the product has a knob: it is taken to where the product is to be computed.
-function knob({ tiles: { i, j }, step, steps, tile }, at) {
+function handle({ tiles: { i, j }, step, steps, tile }, at) {
   const [x, y] = [at.x.c + j[1] * at.cell, at.y.c + i[1] * at.cell];
-  const reach = at.touch ? 44 : 24;
-  return keyed(at, "knob", `<circle cx="${round(x)}" cy="${round(y)}" r="7" class="tile-knob"/>`
+  const reach = reachOf(at.touch);
+  return keyed(at, "knob", knob(x, y, "tile-knob")
     + grip("tile", at, "knob", x - reach / 2, y - reach / 2, reach, reach, {
       key: "step", entry: schema.step, now: step, label: "The tile of q that is computed",
-      words: `step ${step} of ${steps}, tile ${i[0] / tile + 1}, ${j[0] / tile + 1}`,
+      free: true, words: `step ${step} of ${steps}, tile ${i[0] / tile + 1}, ${j[0] / tile + 1}`,
     }));
 }
 
 function frames(result, at) {
   const { i, j, p } = result.tiles;
-  return frame("a", i, p, at) + frame("b", p, j, at) + frame("c", i, j, at) + (at.live ? knob(result, at) : "");
+  return frame("a", i, p, at) + frame("b", p, j, at) + frame("c", i, j, at) + (at.live ? handle(result, at) : "");
 }
 
 // To the last step of the tile of the product that the knob is taken to.

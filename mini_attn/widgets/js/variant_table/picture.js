@@ -1,8 +1,10 @@
 // The comparison's picture: a card for each question with its winner, and the chosen one's curves over
 // the context, drawn as far as the line that is dragged. Pure: numbers in, SVG out, in CSS pixels.
+import { tokenTick } from "../core/units.js";
+import { handy } from "../core/drag.js";
 import { scaleLog } from "d3-scale";
 import { keyed } from "../core/motion.js";
-import { END, MIDDLE, box, grip, line, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, knob, line, panel, reachOf, round, stroke, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 import { SHAPES } from "../equal_bytes/picture.js";
 import { rowsAt } from "./compute.js";
@@ -78,7 +80,6 @@ function names(result, at) {
 }
 
 const TICKS = [256, 1024, 4096, 16384, 65536, 262144, 1048576];
-const short = (n) => (n >= 2 ** 20 ? `${n / 2 ** 20}M` : n >= 1024 ? `${n / 1024}k` : String(n));
 
 function axes(result, at, { x, y }) {
   const { title, more, key } = metricOf(result.measure);
@@ -86,7 +87,7 @@ function axes(result, at, { x, y }) {
   const all = Array.from({ length: 20 }, (_, i) => 10 ** (i - 5)).filter((value) => value >= low && value <= high);
   const levels = all.filter((_, i) => all.length < 6 || i % 2 === 0);
   return levels.map((value) => stroke(LEFT, y(value), at.right, y(value), "vary-grid") + text(LEFT - 6, y(value) + 4, shown(key, value).replace("FLOP", ""), "vary-quiet", END)).join("")
-    + TICKS.filter((_, i) => at.wide || i % 2 === 0).map((n) => text(x(n), at.bottom + 21, short(n), "vary-quiet", MIDDLE)).join("")
+    + TICKS.filter((_, i) => at.wide || i % 2 === 0).map((n) => text(x(n), at.bottom + 21, tokenTick(n), "vary-quiet", MIDDLE)).join("")
     + stroke(LEFT, at.bottom, at.right, at.bottom, "vary-axis") + text(0, at.top - 14, `${title}, ${more}`, "vary-quiet")
     + text(at.right, at.bottom + 38, "tokens in each sequence", "vary-quiet", END);
 }
@@ -96,13 +97,13 @@ function now({ context }, at, x) {
   const here = x(context);
   const words = `${whole(context)} tokens`;
   const hint = at.live && here + 180 < at.right ? ", drag →" : "";
-  return stroke(here, at.top, here, at.bottom, "vary-now") + (at.live ? `<circle cx="${round(here)}" cy="${at.bottom}" r="7" class="vary-knob"/>` : "")
+  return stroke(here, at.top, here, at.bottom, "vary-now") + (at.live ? knob(here, at.bottom, "vary-knob") : "")
     + text(Math.min(here + 6, at.right - 6.8 * words.length), at.bottom - 12, words + hint, "vary-here")
     + grip("vary", at, "context", Math.min(here, at.width - at.hit / 2) - at.hit / 2, at.top, at.hit, at.bottom - at.top + 10, { key: "context", stops: "log", entry: schema.context, now: context, label: "Tokens in each (context)", words });
 }
 
 export function draw(result, { width = 720, live = false, touch = false, label = "The variants of attention over the context" } = {}) {
-  const at = { ...layout(width), live, hit: touch ? 44 : 24, entry: "context" };
+  const at = { ...layout(width), live, hit: reachOf(touch), entry: "context" };
   const { measure, rows } = result;
   const x = across(at);
   const least = LEAST[measure] ?? 0;
@@ -112,16 +113,12 @@ export function draw(result, { width = 720, live = false, touch = false, label =
   const marks = rows.map((row, i) => keyed(at, `mark-${row.name}`, mark(i, x(result.context), both.y(row[measure]), 5, worst(measure) && !row.fits ? " vary-open-mark" : "")));
   const chart = axes(result, at, both) + curves(result, at, both) + now(result, at, x) + marks.join("");
   const height = at.wide ? at.bottom + 46 : at.bottom + 50 + 4 * Math.max(26, at.hit);
-  return svg("vary", width, height, { live, label }, `<g data-panel="cards">${METRICS.map((metric, n) => card(result, metric, n, at)).join("")}</g><g data-panel="curves">${chart}${names(result, at)}</g>`);
+  return svg("vary", width, height, { live, label }, panel("cards", METRICS.map((metric, n) => card(result, metric, n, at)).join("")) + panel("curves", chart + names(result, at)));
 }
 
 // The line goes along its axis, to a power of two near the hand, else to numbers of two digits.
 export function drag(result, id, { width, state }) {
   if (id !== "context") return null;
   const x = across(layout(width));
-  return ({ dx }) => {
-    const context = x.invert(x(state.context) + dx);
-    const power = 2 ** Math.round(Math.log2(context));
-    return { context: Math.abs(context / power - 1) < 0.06 ? power : Number(context.toPrecision(2)) };
-  };
+  return ({ dx }) => ({ context: handy(x.invert(x(state.context) + dx)) });
 }
