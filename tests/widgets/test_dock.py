@@ -42,7 +42,7 @@ def test_every_phrase_asks_for_a_state_that_its_picture_has(stem: str) -> None:
     for name, state, words in found:
         made = "".join(part.capitalize() for part in name.split("_"))
         assert f"{made}(" in code, f"{words!r}: the chapter has no {made}"
-        given = dict(parse_qsl(state, strict_parsing=True))
+        given = dict(parse_qsl(state.partition("&at=")[0], strict_parsing=True))
         traits = getattr(widgets, made)().traits()
         kinds = {key: type(traits[key].default()) for key in given}
         read = {
@@ -90,7 +90,9 @@ LENS = """async () => {
       const panel = one.closest("[data-panel]") ?? live.querySelector(".living-first svg");
       counts.set(panel, (counts.get(panel) ?? 0) + 1);
     }
-    const panel = [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+    const told = link.hash.includes("&at=") && live.querySelector(".living-lit");
+    const panel = told ? told.closest("[data-panel]") ?? told.ownerSVGElement
+      : [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
     const boxes = fresh.filter((one) => panel.contains(one))
       .map((one) => one.getBoundingClientRect()).filter(({ width, height }) => width || height);
     const top = Math.min(...boxes.map((one) => one.top));

@@ -230,6 +230,29 @@ def test_the_used_range_is_taken_up_and_down(open_page: Visit) -> None:
     expect(line).not_to_have_attribute("aria-valuenow", str(factor))
 
 
+def test_a_finger_takes_a_part_along(open_page: Visit) -> None:
+    """Sideways, and in any direction where the part goes there; nothing scrolls meanwhile."""
+    wanted = {"position_encodings": ("text", 80, 0), "rope_scaling": ("used", 0, -24)}
+    for name, (part, across, down) in wanted.items():
+        page = open_page(f"{name}.html", width=390, has_touch=True, is_mobile=True)
+        held = page.locator(f"[data-id={part}]")
+        held.scroll_into_view_if_needed()
+        before, at = int(held.get_attribute("aria-valuenow") or 0), page.evaluate("scrollY")
+        place = held.bounding_box()
+        assert place
+        x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+        session = page.context.new_cdp_session(page)
+        for n in range(9):
+            point = {"x": x + across * n / 8, "y": y + down * n / 8}
+            kind = "touchMove" if n else "touchStart"
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
+            page.evaluate("new Promise(requestAnimationFrame)")
+        session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        after = int(held.get_attribute("aria-valuenow") or 0)
+        assert after - before >= 3, name
+        assert page.evaluate("scrollY") == at, name
+
+
 MOVED = """(body) => {
   const places = () => [...document.querySelectorAll("[data-part]")].map((one) => one.dataset.part);
   const before = places();

@@ -37,6 +37,7 @@ function putBack() {
   if (!held) return;
   const { live, box, sheet, watch, link, view } = held;
   const inside = sheet.contains(document.activeElement);
+  const { top } = link.getBoundingClientRect();
   box.append(live);
   box.classList.remove("living-away");
   box.style.minHeight = "";
@@ -46,6 +47,7 @@ function putBack() {
   document.documentElement.style.scrollPaddingBottom = "";
   held = null;
   view.lens?.(null);
+  scrollBy({ top: link.getBoundingClientRect().top - top, behavior: "instant" }); // the text stays where it's read
   if (inside && link.isConnected) link.focus({ preventScroll: true });
 }
 

@@ -21,7 +21,7 @@ export function dragging(output, grab) {
     const move = part && grab(part.dataset.id);
     if (!move) return;
     const { left, top } = part.ownerSVGElement.getBoundingClientRect();
-    held = { move, at: [event.clientX - left, event.clientY - top], left, top, moved: false, free: getComputedStyle(part).touchAction === "none" };
+    held = { move, at: [event.clientX - left, event.clientY - top], left, top, moved: false };
   });
   output.addEventListener("pointermove", (event) => {
     if (!held) return;
@@ -33,17 +33,6 @@ export function dragging(output, grab) {
     if (!output.hasPointerCapture(event.pointerId)) output.setPointerCapture(event.pointerId);
     move({ dx, dy, from: at, to });
   });
-  // A finger that goes the way of what it holds takes it along; one that goes up or down on what moves
-  // sideways scrolls the page.
-  output.addEventListener("touchmove", (event) => {
-    if (!held) return;
-    const { clientX, clientY } = event.touches[0];
-    const [dx, dy] = [clientX - held.left - held.at[0], clientY - held.top - held.at[1]];
-    if (held.taken || held.free || Math.abs(dx) >= Math.abs(dy)) {
-      held.taken = true;
-      event.preventDefault();
-    } else held = null;
-  }, { passive: false });
   // What lies where a hand lets go is not pressed.
   let pulled = false;
   output.addEventListener("click", (event) => pulled && event.stopImmediatePropagation(), true);

@@ -76,7 +76,8 @@ function mount(definition, box) {
     }
     if (next.error) return true;
     view.write(next.state);
-    view.pointAt?.(hash.match(AT)?.[1]); // a plot has no parts to point at
+    const part = view.pointAt?.(hash.match(AT)?.[1]); // a plot has no parts to point at
+    if (phrase && part) reveal((part.closest("[data-panel]") ?? part).getBoundingClientRect());
     return true;
   });
 }

@@ -1,6 +1,6 @@
 // What a phrase of the text has changed in a picture, so that a reader sees just that.
 
-const LEAVES = "svg :not(g, defs, defs *, [data-id])"; // parts to be pressed are drawn on others
+export const LEAVES = "svg :not(g, defs, defs *, [data-id])"; // parts to be pressed are drawn on others
 const union = (boxes) => ({
   top: Math.min(...boxes.map(({ top }) => top)), bottom: Math.max(...boxes.map(({ bottom }) => bottom)),
 });

@@ -302,9 +302,11 @@ class View {
     this.tell("detail", "");
   }
 
-  // Show what stands behind the part with this name, as if it were pointed at.
+  // Show what stands behind the part with this name, as if it were pointed at; gives the part.
   pointAt(id) {
-    if (id) this.light(this.part("output").querySelector(`[data-id="${CSS.escape(id)}"]`));
+    const part = id ? this.part("output").querySelector(`[data-id="${CSS.escape(id)}"]`) : null;
+    this.light(part);
+    return part;
   }
 
   // The same words again would be read aloud again.

@@ -18,7 +18,7 @@ const WIDE = 600; // below this the weights go under the rows
 function layout(width, count) {
   const wide = width >= WIDE;
   const [start, gap, aisle, row] = wide ? [50, 8, 26, 30] : [46, 5, 16, 28];
-  const rest = width - 2 - start - 3 * gap - aisle - (wide ? aisle + gap + 4 : 8);
+  const rest = width - start - 3 * gap - aisle - (wide ? aisle + 2 * gap + 4 : 8);
   const cell = Math.min(36, Math.floor(wide ? (rest * 0.46) / count : (width - start) / count));
   const bar = Math.min(20, Math.floor(wide ? (rest - count * cell) / 24 : rest / 20));
   const panel = 4 * bar;
@@ -124,7 +124,8 @@ function lineOf(result, i, at) {
 function sameOutput({ difference, rows, there }, y, at) {
   const size = difference === 0 ? "0" : difference.toExponential(0);
   const wide = `✓ Output for “${rows[there - 1].token}” with and without a cache: largest difference ${size}`;
-  return text(0, y, at.wide ? wide : `✓ Same output either way, difference ${size}`, "step-same");
+  return text(0, y, at.wide ? wide : `✓ Same output either way, difference ${size}`, "step-same")
+    + target(at, "same", 0, y - 17, Math.min(at.width, at.wide ? 7 * wide.length : 300), 24, `the output with and without a cache: largest difference ${size}`);
 }
 
 // The text; in its frame is what goes through the layer in this step.

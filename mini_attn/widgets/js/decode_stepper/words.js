@@ -62,6 +62,7 @@ const explainToken = ({ rows }, i) => `“${rows[i].token}” ${THROUGH[rows[i].
 export function explain(result, id) {
   const [name, i, j] = id.split("-");
   if (id === "now" || name === "t") return { text: explainToken(result, Number(i ?? result.there - 1)), also: [] };
+  if (id === "same") return { text: "Both ways are computed at every step, and their outputs compared.", also: [] };
   if (name !== "w") return { text: explainRow(result, name, Number(i)), also: [] };
   return { text: explainWeight(result, Number(i), Number(j)), also: Number(j) <= Number(i) ? [`q-${i}`, `k-${j}`] : [] };
 }
