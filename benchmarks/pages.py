@@ -64,7 +64,7 @@ def ask(page: Page, call: str) -> Any:
 
 
 def motion(page: Page) -> Facts | None:
-    """What moves when the central picture's first step is pressed, or its first control changed."""
+    """Watch what moves after the central picture's first step, or a change of its first control."""
     found: Facts | None = None
     for turn in range(2):  # a control at its end goes the other way
         watched = ask(page, "watchMotion()")
@@ -78,7 +78,7 @@ def motion(page: Page) -> Facts | None:
 
 
 def counted(visit: Visit, name: str, size: str) -> Facts:
-    """What doesn't depend on how fast the machine is."""
+    """Count what doesn't depend on how fast the machine is."""
     before = len(visit.outside)
     page = opened(visit, name, size)
     found: Facts = {"shift": ask(page, "shifts()"), **ask(page, "counts()"), "motion": motion(page)}
@@ -99,7 +99,7 @@ def arrows(steps: int, at: int) -> Iterable[str]:
 
 
 def timed(visit: Visit, name: str, size: str) -> Facts:
-    """When the first picture lives, and how it follows its first slider."""
+    """Time the first picture, and how it follows its first slider."""
     first = []
     for _ in range(ROUNDS):
         page = opened(visit, name, size)
@@ -122,7 +122,7 @@ def timed(visit: Visit, name: str, size: str) -> Facts:
 
 
 def field(*keys: str, times: float = 1) -> Callable[[Facts], float | None]:
-    """What lies behind these keys, or None; of a list its length."""
+    """Return what lies behind these keys, or None; of a list its length."""
 
     def value(facts: Facts) -> float | None:
         found: Any = facts
@@ -134,12 +134,12 @@ def field(*keys: str, times: float = 1) -> Callable[[Facts], float | None]:
 
 
 def pressed(what: str) -> Callable[[Facts], float | None]:
-    """How many phrases of a page have led to this."""
+    """Count the phrases of a page that have led to this."""
     return lambda facts: sum(row[what] for row in facts["phrases"])
 
 
 def kinds(what: str) -> Callable[[Facts], float | None]:
-    """How many kinds of part can be handled so: ``q-0`` and ``q-1`` are of one kind."""
+    """Count the kinds of part that can be handled so: ``q-0`` and ``q-1`` are of one kind."""
     return lambda facts: len({re.sub(r"[-\d]+$", "", part) for part in facts["handling"][what]})
 
 

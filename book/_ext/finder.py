@@ -25,7 +25,7 @@ COMMON = {"Exercises", "Summary", "References", "How to do an exercise"}
 
 
 def subjects() -> dict[str, list[str]]:
-    """What each chapter is about, as phrases."""
+    """Return what each chapter is about, as phrases."""
     found = yaml.safe_load(SUBJECTS.read_text(encoding="utf-8"))
     return {stem: [p for line in lines for p in line.split(", ")] for stem, lines in found.items()}
 

@@ -75,7 +75,7 @@ def inside_model() -> dict[str, Any]:
 
 
 def _answer(model: Decoder, ids: Array, first: int) -> dict[str, Any]:
-    """How likely both names come next, and each head's map of the words from the first one on."""
+    """Return how likely both names are next, and each head's map of the words from the first on."""
     logits = model(ids[None])[0, -1]
     chances = np.exp(logits - logsumexp(logits))
     maps = np.rint(1000 * attention_maps(model, ids[None])[:, 0, :, first:, first:]).astype(int)
@@ -89,7 +89,7 @@ def _answer(model: Decoder, ids: Array, first: int) -> dict[str, Any]:
 
 
 def home_model() -> dict[str, Any]:
-    """What the first page shows: the answers with all heads on, and with each one off.
+    """Compute what the first page shows: the answers with all heads on, and with each one off.
 
     Returns
     -------
