@@ -8,8 +8,7 @@ def cached_step(q, k_new, v_new, k_cache, v_cache, length):
     k_cache[:, :, length] = k_new[:, :, 0]
     v_cache[:, :, length] = v_new[:, :, 0]
     k, v = k_cache[:, :, : length + 1], v_cache[:, :, : length + 1]
-    # (batch, heads, 1, length + 1)
-    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])  # (…, 1, t)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = weights / weights.sum(axis=-1, keepdims=True)
     return weights @ v, k_cache, v_cache
