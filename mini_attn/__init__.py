@@ -1,3 +1,3 @@
 """Attention, its caches and its costs, written to be read."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

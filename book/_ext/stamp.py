@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime
 import os
 import subprocess
-from importlib.metadata import version
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-PACKAGE = "mini_attn"
+from mini_attn import __version__
 
 
 def git(folder: str, *arguments: str) -> str:
@@ -36,7 +35,7 @@ def read_stamp(folder: str) -> dict[str, str]:
             float(seconds) if seconds else datetime.datetime.now().timestamp(), datetime.UTC
         )
         date = moment.date().isoformat()
-    return {"version": version(PACKAGE), "commit": commit, "date": date}
+    return {"version": __version__, "commit": commit, "date": date}
 
 
 def set_stamp(app: Sphinx, config: Config) -> None:

@@ -1,10 +1,11 @@
-"""Files of weights with their checksums; what the browser's package leaves out is fetched."""
+"""Files of weights with their checksums; what the package at hand leaves out is fetched."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
 import json
+from importlib import metadata
 from pathlib import Path
 
 from mini_attn.errors import ConfigError
@@ -12,6 +13,7 @@ from mini_attn.errors import ConfigError
 __all__ = ["LIST", "fetched", "listed", "note"]
 
 LIST = "checksums.json"  # SHA-256 of each file of weights, here or beside the site's Python
+SECONDS = 30  # the longest wait for the site
 
 
 def listed(folder: Path) -> dict[str, str]:
@@ -64,12 +66,42 @@ def _sum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _download(name: str, version: str) -> bytes:
-    """A file of the site that the browser's Python was loaded from."""
+def _site() -> str:
+    """Address of the published book, if the installed package says one."""
+    try:
+        urls = metadata.metadata("mini_attn").get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:
+        return ""
+    homes = [url.partition(", ")[2] for url in urls if url.startswith("Homepage, ")]
+    return homes[0].rstrip("/") if homes else ""
+
+
+def _from_site(path: Path, name: str, version: str) -> bytes:
+    """A file of the published book, for an installed package."""
+    from urllib.request import urlopen  # slow to import, and hardly ever needed
+
+    there = f"copy it from a checkout's mini_attn/stories/weights to {path}"
+    if not (site := _site()):
+        raise ConfigError(
+            f"{name} is missing: {LIST} lists it; install the package anew or {there}"
+        )
+    address = f"{site}/lite/weights/{name}?v={version}"
+    try:
+        with urlopen(address, timeout=SECONDS) as answer:
+            content: bytes = answer.read()
+    except (OSError, ValueError) as reason:
+        raise ConfigError(
+            f"{name} could not be fetched from {address}: {reason}; {there}"
+        ) from None
+    return content
+
+
+def _download(path: Path, name: str, version: str) -> bytes:
+    """A file of the site: that the browser's Python came from, or the published one."""
     try:
         pyodide, js = importlib.import_module("pyodide_js"), importlib.import_module("js")
     except ImportError:  # no browser
-        raise ConfigError(f"{name} is missing: {LIST} lists it; install the package anew") from None
+        return _from_site(path, name, version)
     address = js.URL.new(f"../../weights/{name}?v={version}", pyodide._api.config.indexURL).href
     request = js.XMLHttpRequest.new()
     request.open("GET", address, False)
@@ -110,12 +142,16 @@ def fetched(folder: Path, name: str) -> Path:
     if path.exists():
         _check(name, path.read_bytes(), digest)
     elif digest:
-        content = _download(name, digest[:8])
+        content = _download(path, name, digest[:8])
         came = _sum(content)
         if came != digest:
             raise ConfigError(f"{name} came with sha256 {came[:12]}…, listed is {digest[:12]}…")
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+        except OSError as reason:
+            path.unlink(missing_ok=True)
+            raise ConfigError(f"{name} came, and cannot be kept: {reason}") from None
     return path
 
 

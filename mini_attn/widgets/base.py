@@ -157,6 +157,6 @@ class LivingWidget(anywidget.AnyWidget):
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
         data = {**data, "text/plain": repr(self), "text/html": self._html()}
         png = STATIC / f"{self._widget}.png"
-        if png.exists():
+        if png.exists():  # in a checkout: the wheel leaves out what only a notebook's PDF shows
             data["image/png"] = base64.b64encode(png.read_bytes()).decode()
         return data, metadata

@@ -24,6 +24,7 @@ from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import chosen, sheet_of_file
 from classroom.sheets.students import Student
 from classroom.submissions.collect import Submission
+from mini_attn import __version__
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import check, exercise, exercise_ids, hint, variant
 from tests.classroom.test_grade import tree
@@ -308,7 +309,7 @@ def test_a_key_that_is_none_is_refused(bad: Any) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def instead(folder: Path) -> Path:
-        path = folder / "mini_attn-0.1.0-py3-none-any.whl"
+        path = folder / f"mini_attn-{__version__}-py3-none-any.whl"
         path.write_bytes(b"a wheel")
         return path
 

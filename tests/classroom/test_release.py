@@ -24,6 +24,7 @@ from classroom.sheets.notebook import student_notebook, title
 from classroom.sheets.sheet import Sheet, chapters, chosen
 from classroom.sheets.standalone import REFERENCE
 from classroom.sheets.wheel import build_wheel
+from mini_attn import __version__
 from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.spec import checked_ids
@@ -45,7 +46,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the build of the wheel, which other tests look at."""
 
     def instead(folder: Path) -> Path:
-        path = folder / "mini_attn-0.1.0-py3-none-any.whl"
+        path = folder / f"mini_attn-{__version__}-py3-none-any.whl"
         path.write_bytes(b"a wheel")
         return path
 
@@ -248,7 +249,7 @@ def test_problem_sheet_is_released_beside_others(tmp_path: Path) -> None:
     first = release.release(chosen(exercises=WEEK, name="week1"), tmp_path)
     release.release(chosen(exercises="cached_step", name="week2"), tmp_path)
     assert {path.name for path in first} <= set(files(first[0].parent))
-    with zipfile.ZipFile(first[0].parent / "week1-0.1.0.zip") as archive:
+    with zipfile.ZipFile(first[0].parent / f"week1-{__version__}.zip") as archive:
         assert not any("week2" in name for name in archive.namelist())
     assert not list(tmp_path.glob(".unfinished*"))
 
@@ -263,8 +264,8 @@ def test_the_folder_s_guide_names_all_that_lies_there(tmp_path: Path) -> None:
     assert "2 notebooks" in both
     assert [both.count(f"({name}.ipynb)") for name in ("week1", "week2")] == [1, 1]
     for name, other in (("week1", "week2"), ("week2", "week1")):
-        with zipfile.ZipFile(folder / f"{name}-0.1.0.zip") as archive:
-            guide = archive.read(f"{name}-0.1.0/README.md").decode()
+        with zipfile.ZipFile(folder / f"{name}-{__version__}.zip") as archive:
+            guide = archive.read(f"{name}-{__version__}/README.md").decode()
         assert name in guide
         assert other not in guide
     release.release(week1, tmp_path)

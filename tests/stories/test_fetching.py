@@ -14,6 +14,7 @@ import pytest
 from mini_attn.errors import ConfigError
 from mini_attn.stories import family, fetching
 from tests.scripts import script
+from tools.site import serve
 
 NAME = "mha.safetensors"
 HERE = family.FOLDER
@@ -92,6 +93,71 @@ def test_a_member_that_nothing_says_of_is_not_asked_for(site: Path) -> None:
     with pytest.raises(ConfigError, match="gqa has not been trained"):
         family.stored("gqa")
     assert Request.asked == []
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package that lists a member and does not carry it, and the book's site beside it."""
+    package = tmp_path / "package"
+    package.mkdir()
+    content = (HERE / NAME).read_bytes()
+    (package / fetching.LIST).write_text(json.dumps({NAME: hashlib.sha256(content).hexdigest()}))
+    (tmp_path / "site/lite/weights").mkdir(parents=True)
+    (tmp_path / "site/lite/weights" / NAME).write_bytes(content)
+    monkeypatch.setattr(family, "FOLDER", package)
+    return package
+
+
+def says(monkeypatch: pytest.MonkeyPatch, *urls: str) -> None:
+    """Let the installed package's metadata name these addresses."""
+    found = SimpleNamespace(get_all=lambda key: list(urls) if key == "Project-URL" else None)
+    monkeypatch.setattr(fetching.metadata, "metadata", lambda name: found)
+
+
+def test_an_installed_package_gets_a_member_from_the_published_book(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve(installed.parent / "site") as address:
+        says(monkeypatch, "Repository, http://example.org/code", f"Homepage, {address}/")
+        family.stored("mha")
+    assert (installed / NAME).read_bytes() == (HERE / NAME).read_bytes()
+    says(monkeypatch)
+    family.stored("mha")  # the second time, nothing is asked
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ("no address", r"is missing: checksums\.json lists it.*copy it from a checkout's .* to "),
+        ("no network", "could not be fetched from http://.*refused.*; copy it from a checkout's"),
+        ("not there", "could not be fetched from http://.*404"),
+        ("another file", "came with sha256"),
+        ("no room", "came, and cannot be kept: .*disk is full"),
+    ],
+)
+def test_a_member_that_does_not_come_says_what_helps(
+    installed: Path, monkeypatch: pytest.MonkeyPatch, damage: str, words: str
+) -> None:
+    there = installed.parent / "site/lite/weights" / NAME
+    if damage == "not there":
+        there.unlink()
+    elif damage == "another file":
+        there.write_bytes(b"something else")
+    elif damage == "no room":
+        monkeypatch.setattr(Path, "write_bytes", full)
+    with serve(installed.parent / "site") as address:
+        homes = {"no address": [], "no network": ["Homepage, http://127.0.0.1:9"]}
+        says(monkeypatch, *homes.get(damage, [f"Homepage, {address}"]))
+        with pytest.raises(ConfigError, match=words):
+            family.stored("mha")
+    assert [path.name for path in installed.iterdir()] == [fetching.LIST]
+
+
+def full(path: Path, content: bytes) -> int:
+    """Write half of it, like a disk that has no more room."""
+    with path.open("wb") as file:
+        file.write(content[: len(content) // 2])
+    raise OSError("the disk is full")
 
 
 def test_the_browsers_package_list_names_what_was_taken_out(
