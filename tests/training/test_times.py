@@ -8,7 +8,7 @@ import pytest
 
 from tools import ROOT
 
-PLACES = ("Makefile", "README.md", "CONTRIBUTING.md", "book/model.ipynb")
+PLACES = ("Makefile", "CONTRIBUTING.md", "book/model.ipynb")
 
 
 @pytest.mark.parametrize("place", PLACES)
