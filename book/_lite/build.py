@@ -76,14 +76,12 @@ def lock_entry(path: Path, name: str, version: str, imports: list[str], depends:
 
 
 def lighten(package: Path) -> None:
-    """Take out of the package what a browser asks for when it is used, or has no use for."""
+    """Take out of the package what a browser asks for when it is used."""
     weights = package / "stories/weights"
     for path in sorted(weights.rglob("*.safetensors")):
         target = WORK / "weights" / path.relative_to(weights)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(path, target)
-    for picture in (package / "widgets/static").glob("*.png"):  # of a notebook made into a PDF
-        picture.unlink()
 
 
 def collect_pyodide() -> None:

@@ -168,12 +168,8 @@ def test_the_browsers_package_list_names_what_was_taken_out(
     monkeypatch.setattr(build, "WORK", tmp_path / "work")
     package = tmp_path / "mini_attn"
     shutil.copytree(HERE, package / "stories/weights")
-    (package / "widgets/static").mkdir(parents=True)
-    for name in ("rotor.png", "rotor.svg"):
-        (package / "widgets/static" / name).write_text("picture")
     build.lighten(package)
     assert not list(package.rglob("*.safetensors"))
-    assert [path.name for path in (package / "widgets/static").iterdir()] == ["rotor.svg"]
     listed = fetching.listed(package / "stories/weights")
     assert listed == fetching.listed(HERE)
     assert set(listed) == {
