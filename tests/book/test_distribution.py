@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -77,8 +78,12 @@ def test_the_wheel_holds_what_the_package_uses_and_no_more(made: Path) -> None:
     sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "mini_attn").rglob("*.py")}
     assert sources <= names
     assert not [name for name in names if name.endswith((".png", "page.js", "index.js", ".md"))]
-    listed = json.loads((ROOT / "mini_attn/stories/weights/checksums.json").read_text())
-    assert {f"mini_attn/stories/weights/{name}" for name in listed} <= names
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = named["tool"]["setuptools"]["package-data"]["mini_attn.stories"]
+    here = ROOT / "mini_attn/stories"
+    chosen = {path.relative_to(ROOT).as_posix() for one in patterns for path in here.glob(one)}
+    assert chosen == {name for name in names if name.startswith("mini_attn/stories/weights/")}
+    assert len(chosen) >= len(patterns)
 
 
 @pytest.mark.slow
