@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import nbformat
 from playwright.sync_api import Page
 
+from tools.pages import names
 from tools.site import Visit, visiting
 
 FIRST = "performance.getEntriesByName('living:first')[0].startTime"
@@ -94,13 +95,13 @@ def sliders(page: Page) -> dict[str, dict[str, list[float]]]:
     return found
 
 
-def opening(visit: Visit, stem: str, rounds: int = 3) -> dict[str, dict[str, float]]:
+def opening(visit: Visit, name: str, rounds: int = 3) -> dict[str, dict[str, float]]:
     """Largest paint (median) and shift (largest) of one page at both widths."""
     found = {}
     for width in WIDTHS:
         opened = []
         for _ in range(rounds):
-            page = visit(f"book/{stem}.html", width=width)
+            page = visit(name, width=width)
             opened.append(page.evaluate(OPENED, 300))
         found[str(width)] = {
             "largest_paint_ms": statistics.median(one["largest_paint_ms"] for one in opened),
@@ -109,9 +110,9 @@ def opening(visit: Visit, stem: str, rounds: int = 3) -> dict[str, dict[str, flo
     return found
 
 
-def alive(visit: Visit, stem: str, width: int) -> dict[str, dict[str, float]]:
+def alive(visit: Visit, name: str, width: int) -> dict[str, dict[str, float]]:
     """The slowest twentieth of the moves of every picture on one page, by the picture's name."""
-    moves = sliders(visit(f"book/{stem}.html", width=width))
+    moves = sliders(visit(name, width=width))
     return {
         name: {kind: percentile(own[kind], 0.95) for kind in ("script", "paint")}
         | {"moves": len(own["script"])}
@@ -119,21 +120,20 @@ def alive(visit: Visit, stem: str, width: int) -> dict[str, dict[str, float]]:
     }
 
 
-def of_page(visit: Visit, html: Path, stem: str) -> dict[str, Any]:
+def of_page(visit: Visit, html: Path, name: str) -> dict[str, Any]:
     """Everything of one page; what only a chapter has is left out of the others."""
-    page = visit(f"book/{stem}.html")
+    page = visit(name)
     row: dict[str, Any] = {"gzip_kB": weight(page, html, visit.address) / 1e3}
     if page.locator(".living[data-widget]").count():
-        row["first_widget_ms"] = min(visit(f"book/{stem}.html").evaluate(FIRST) for _ in range(3))
-        row["pictures"] = {str(width): alive(visit, stem, width) for width in WIDTHS}
-    return row | {"opening": opening(visit, stem)}
+        row["first_widget_ms"] = min(visit(name).evaluate(FIRST) for _ in range(3))
+        row["pictures"] = {str(width): alive(visit, name, width) for width in WIDTHS}
+    return row | {"opening": opening(visit, name)}
 
 
 def measure(html: Path) -> dict[str, Any]:
     """Measure each page over http: how it opens, its weight, how its pictures follow a slider."""
     with visiting(html) as visit:
-        stems = sorted(path.stem for path in (html / "book").glob("*.html"))
-        pages = {stem: of_page(visit, html, stem) for stem in stems}
+        pages = {Path(name).stem: of_page(visit, html, name) for name in names(html)}
         outside = len(visit.outside)
         visit.close()
     widgets = [row["first_widget_ms"] for row in pages.values() if "first_widget_ms" in row]

@@ -49,7 +49,7 @@ def differences(before: str, after: str) -> dict[str, tuple[list[str], list[str]
 
 def main(revision: str, *stems: str) -> None:
     """Print the differences of some pages, or of all."""
-    paths = sorted([*ROOT.glob("book/*.ipynb"), *ROOT.glob("book/*.md")])
+    paths = sorted([*ROOT.glob("index.md"), *ROOT.glob("book/*.ipynb"), *ROOT.glob("book/*.md")])
     for path in (p for p in paths if not stems or p.stem in stems):
         name = path.relative_to(ROOT).as_posix()
         shown = subprocess.run(

@@ -8,7 +8,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from tools import HTML
+
+MOVED = "book/index.html"  # leads to the first page, where it once was
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
+NAMED = {"search", "next", "prev", "index", "canonical", "alternate"}  # by links, not loaded
 RESOURCES = {"link": "href", "script": "src", "img": "src", "source": "src", "iframe": "src"}
 
 
@@ -34,9 +38,7 @@ class Page(HTMLParser):
             self.ids.append(given["id"])
         if tag == "a" and given.get("href"):
             self.links.append(given["href"])
-        loads = tag != "link" or not {"search", "next", "prev", "index", "canonical"} & set(
-            given.get("rel", "").split()
-        )
+        loads = tag != "link" or not NAMED & set(given.get("rel", "").split())
         if loads and given.get(RESOURCES.get(tag, "")):
             self.resources.append(given[RESOURCES[tag]])
         if "living" in given.get("class", "").split():
@@ -57,6 +59,15 @@ class Page(HTMLParser):
             self.styles.append(data)
         elif not {"script", "annotation"} & set(self.within):  # KaTeX keeps the TeX for readers
             self.text.append(data)
+
+
+def names(folder: Path = HTML) -> list[str]:
+    """Return the book's own pages in a built site, the first of them at its root.
+
+    The page for old links to the first is none of them, nor is what Sphinx makes.
+    """
+    inside = sorted(path.relative_to(folder).as_posix() for path in folder.glob("book/*.html"))
+    return ["index.html", *(name for name in inside if name != MOVED)]
 
 
 def is_outside(address: str) -> bool:

@@ -138,6 +138,6 @@ def make(out: Path, wanted: list[tuple[str, list[str]]]) -> None:
 
 
 if __name__ == "__main__":
-    if not (HTML / "book/index.html").exists():
+    if not (HTML / "index.html").exists():
         sys.exit("[pdf] there is no built book; run `make book` first")
     make(OUT, parts())

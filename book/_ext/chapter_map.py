@@ -120,12 +120,15 @@ def draw(chapters: dict[str, Chapter]) -> str:
     )
 
 
-def factors(chapters: dict[str, Chapter], marked: str | None = None) -> str:
-    """Return the product of factors as a list; one may be marked as what the page shrinks."""
+def factors(chapters: dict[str, Chapter], marked: str | None = None, folder: str = "") -> str:
+    """Return the product of factors as a list; one may be marked as what the page shrinks.
+
+    The page may lie elsewhere than the chapters; then ``folder`` leads to them.
+    """
     items = []
     for key, words in FACTORS.items():
         links = ", ".join(
-            f'<a href="{stem}.html">{escape(chapter.title)}</a>'
+            f'<a href="{folder}{stem}.html">{escape(chapter.title)}</a>'
             for stem, chapter in chapters.items()
             if chapter.factor == key
         )

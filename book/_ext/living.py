@@ -1,4 +1,4 @@
-"""Directives for pages that are no notebooks: a living picture, the chapters, where to go on.
+"""Directives of the first page: a living picture, the chapters, where to go on.
 
 ``{living} HomeModel`` is the picture in its default state. ``{chapters}`` draws each chapter with
 the question and the picture that it opens with, both read from its notebook. ``{onward}`` leads to
@@ -22,8 +22,10 @@ import mini_attn.widgets
 
 PICTURES = "_static/pictures"
 PICTURE = re.compile(r"(\w+)\(")
-CARD = """<li class="chapter-card" data-chapter="{stem}"><a href="{stem}.html">
-<span class="chapter-picture"><img src="../{pictures}/{picture}.svg" alt="" loading="lazy" /></span>
+SIZE = re.compile(r'width="\d+" height="\d+"')  # in the first element of a drawing
+CARD = """<li class="chapter-card" data-chapter="{stem}"><a href="book/{stem}.html">
+<span class="chapter-picture"><img src="{pictures}/{picture}.svg" {size}
+alt="" loading="lazy" /></span>
 <b>{number}. {title}</b> <span>{question}</span></a>
 <small>{reading} min to read, {trying} to try · {tasks} exercises</small></li>"""
 
@@ -34,20 +36,20 @@ RESUME = """<p class="resume" hidden>You stopped at <a></a>.</p>
     var place = JSON.parse(localStorage.getItem("livingPlace"));
     if (!place || !/^[a-z-]+[.]html#[\\w-]+$/.test(place.page)) return;
     var name = place.chapter + (place.section === place.chapter ? "" : ": " + place.section);
-    line.lastElementChild.href = place.page;
+    line.lastElementChild.href = "book/" + place.page;
     line.lastElementChild.textContent = name.slice(0, 120);
     line.hidden = false;
-    var here = document.querySelector('.home-line [href="' + place.page.split("#")[0] + '"]');
+    var here = document.querySelector('.home-line [href="book/' + place.page.split("#")[0] + '"]');
     if (here) here.setAttribute("aria-current", "location");
   } catch (error) {} // damaged, or not to be had: there is nothing to offer
 })(document.currentScript.previousElementSibling);</script>"""
 # Where to go from the first page's picture: the reason only once the model is broken.
 ONWARD = """<p class="home-onward">
-<a class="home-start" href="{first}.html">Start at the beginning →</a>
-<a class="home-why" href="model.html">Why? →</a></p>
+<a class="home-start" href="book/{first}.html">Start at the beginning →</a>
+<a class="home-why" href="book/model.html">Why? →</a></p>
 <nav class="home-line" aria-label="All chapters">{parts}</nav>"""
 PART = "<div><b>{part}</b><ol>{chapters}</ol></div>"
-STOP = """<li><a href="{stem}.html" title="{title}"
+STOP = """<li><a href="book/{stem}.html" title="{title}"
 aria-label="{number}. {title}">{number}</a></li>"""
 
 
@@ -64,6 +66,14 @@ def drawn(picture: str) -> Path:
     return Path(mini_attn.widgets.__file__).parent / f"static/{picture}.svg"
 
 
+def size_of(picture: str) -> str:
+    """The attributes that keep room for a picture until it has come."""
+    found = SIZE.search(drawn(picture).read_text(encoding="utf-8"))
+    if not found:
+        raise ValueError(f"{picture}.svg does not begin with its width and height")
+    return found[0]
+
+
 def opening(chapter: Chapter) -> tuple[str, str]:
     """The question of a chapter, and the name of its first picture."""
     question = str(chapter.cells[0].source).split("\n\n")[1].strip("*")
@@ -75,9 +85,9 @@ def card(chapter: Chapter) -> str:
     """A chapter's card."""
     question, picture = opening(chapter)
     return CARD.format(
-        stem=chapter.stem, pictures=PICTURES, picture=picture, number=chapter.number,
-        title=escape(chapter.title), question=escape(question), reading=chapter.reading,
-        trying=chapter.trying, tasks=len(chapter.exercises),
+        stem=chapter.stem, pictures=PICTURES, picture=picture, size=size_of(picture),
+        number=chapter.number, title=escape(chapter.title), question=escape(question),
+        reading=chapter.reading, trying=chapter.trying, tasks=len(chapter.exercises),
     )  # fmt: skip
 
 
@@ -116,8 +126,11 @@ class Chapters(SphinxDirective):
         for part, chapters in by_part().items():
             for chapter in chapters:  # a card says what its notebook says
                 self.env.note_dependency(str(chapter.path))
+            count = f"{len(chapters)} chapter{'s' * (len(chapters) > 1)}"
+            minutes = sum(chapter.visit for chapter in chapters)
             cards = "".join(map(card, chapters))
-            found += [nodes.rubric("", part), raw(f'<ul class="chapter-cards">{cards}</ul>')]
+            found.append(nodes.rubric("", f"{part} · {count}, {minutes} minutes"))
+            found.append(raw(f'<ul class="chapter-cards">{cards}</ul>'))
         return found
 
 

@@ -14,12 +14,13 @@ from typing import Any
 from bs4 import BeautifulSoup
 from chapter_facts import Chapter, read_chapters
 from docutils import nodes
-from living import PICTURES, opening
+from living import PICTURES, opening, size_of
 from sphinx.application import Sphinx
 
 REFERENCES = '<section id="references"'
 CARD = """<nav class="next-chapter" aria-label="Next chapter"><a href="{stem}.html">
-<span class="next-picture"><img src="../{pictures}/{picture}.svg" alt="" loading="lazy" /></span>
+<span class="next-picture"><img src="../{pictures}/{picture}.svg" {size}
+alt="" loading="lazy" /></span>
 <span class="next-words"><small>Next: {where}</small> <b>{title}</b>
 <span class="next-question">{question}</span></span></a></nav>
 """
@@ -40,8 +41,8 @@ def card(chapter: Chapter, count: int) -> str:
     """The question and the picture that a chapter opens with."""
     question, picture = opening(chapter)
     return CARD.format(
-        stem=chapter.stem, pictures=PICTURES, picture=picture, where=where(chapter, count),
-        title=escape(chapter.title), question=escape(question),
+        stem=chapter.stem, pictures=PICTURES, picture=picture, size=size_of(picture),
+        where=where(chapter, count), title=escape(chapter.title), question=escape(question),
     )  # fmt: skip
 
 

@@ -7,14 +7,13 @@
 * chapters and the page of claims: a place for the reader's progress; with its script, as on the
   first page, whose cards tell it, and on the page with the table of all;
 * pages with exercises or cells: the script that offers Python; its other parts come at first use;
-* all: storage that is sure to be the book's; a description for previews, the first a picture too;
-* beside them: a start page, a page for dead links.
+* all: storage that is sure to be the book's;
+* beside them: a page for dead links, one where the first page was, the notebooks to download.
 """
 
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 import os
 import re
@@ -29,9 +28,9 @@ from chapter_facts import by_part
 from citations import citations
 from claims import PAGE as CLAIMS
 from claims import outline as claims
-from docutils import nodes
 from opening import RUN_LINKS
 from outline import as_script, outline
+from public import FIRST, Public
 from sphinx.application import Sphinx
 
 import mini_attn.widgets
@@ -78,7 +77,6 @@ BUNDLE = ("living.page.js", "living.css", "living.pencil.js")
 PROGRESS = "living.progress.js"
 TRAINED = "living.trained.js"
 ALL_PROGRESS = "about.html"  # the table of all chapters
-PREVIEW = "_static/pictures/home_model-preview.png"  # of the first page
 PYTHON = "living.python.js"
 LATER = {"worker": "living.worker.js", "editor": "living.editor.js"}  # when Python is asked for
 TEMPLATES = Path(__file__).with_name("templates")
@@ -231,50 +229,22 @@ def finish_page(
     # After the additions, which go to the list that this replaces.
     context["script_files"] = scripts_of_head(context, waits=pagename != "search")
     context["body"] = body
-    context["metatags"] = NOTED + context.get("metatags", "") + previews(app, context, doctree)
-
-
-def previews(app: Sphinx, context: dict[str, Any], doctree: Any) -> str:
-    """Meta tags with facts of this page; addresses only where the book has a public one."""
-    title = html.escape(re.sub(r"<[^>]*>", "", context.get("title", "")), quote=True)
-    facts = {"og:type": "article", "og:title": title, "og:site_name": app.config.html_title}
-    paragraph = next(iter(doctree.findall(nodes.paragraph)), None) if doctree else None
-    tags = ""
-    if paragraph is not None:
-        text = " ".join(paragraph.astext().split())
-        text = text if len(text) <= 200 else text[:200].rsplit(" ", 1)[0] + " …"
-        facts["og:description"] = html.escape(text, quote=True)
-        tags += f'<meta name="description" content="{facts["og:description"]}" />\n'
-    if public := app.config.html_baseurl.rstrip("/"):
-        facts["og:url"] = f"{public}/{context.get('pagename')}.html"
-    if context.get("pagename") == app.config.root_doc:
-        facts["og:image"] = preview_of(app, context["pathto"]("", resource=True))
-        facts["og:image:alt"] = "A trained model with one head off: it says that lily has the ball"
-        tags += '<meta name="twitter:card" content="summary_large_image" />\n'
-    return tags + "".join(
-        f'<meta property="{name}" content="{value}" />\n' for name, value in facts.items()
-    )
-
-
-def preview_of(app: Sphinx, root: str) -> str:
-    """Address of the first page's preview: whole where it can be, as some sites take no other."""
-    public = app.config.html_baseurl.rstrip("/")
-    return f"{public}/{PREVIEW}" if public else root + PREVIEW
+    context["metatags"] = NOTED + context.get("metatags", "")
 
 
 def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
-    """Write the start page, the page for dead links and the notebooks to download."""
+    """Write the page for dead links, the one for old links to the first, and the notebooks."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
-    start = {
-        "title": app.config.html_title, "target": f"{app.config.root_doc}.html",
-        "parts": by_part(), "folder": f"{Path(app.config.root_doc).parent}/",
-        "image": preview_of(app, ""),
-    }  # fmt: skip
-    for source, name in (("start.html", "index.html"), ("lost.html", "404.html")):
+    facts = {
+        "title": app.config.html_title,
+        "parts": by_part(),
+        "canonical": Public(**app.config.public).page(FIRST),
+    }
+    for source, name in (("lost.html", "404.html"), ("moved.html", f"book/{FIRST}.html")):
         text = (TEMPLATES / source).read_text(encoding="utf-8")
-        page = app.builder.templates.render_string(text, start)
+        page = app.builder.templates.render_string(text, facts)
         (out / name).write_text(page, encoding="utf-8")
     cite = citations(Path(app.confdir, "book/references.bib"))
     folder = out / "notebooks"

@@ -80,7 +80,9 @@ def routes(chapters: Chapters, rows: Iterable[str]) -> list[str]:
         name, goals = (cell.strip() for cell in row.split("|"))
         needed = {stem for goal in goals.split() for stem in before(chapters, goal)}
         stems = [stem for stem in chapters if stem in needed]
-        links = " · ".join(f"[{chapters[s].number}. {chapters[s].title}]({s}.ipynb)" for s in stems)
+        links = " · ".join(
+            f"[{chapters[s].number}. {chapters[s].title}](/book/{s}.ipynb)" for s in stems
+        )
         lines.append(f"- **{name}** ({sum(chapters[s].visit for s in stems)} minutes): {links}")
     return lines
 
@@ -247,7 +249,7 @@ class Teaching(SphinxDirective):
         if self.name == "chapter-map":
             return [nodes.raw("", draw(chapters), format="html")]
         if self.name == "factor-map":
-            return [nodes.raw("", factors(chapters), format="html")]
+            return [nodes.raw("", factors(chapters, folder="book/"), format="html")]
         try:
             lines = {
                 "chapter-goals": lambda: goals(chapters),

@@ -17,7 +17,7 @@ FENCE = re.compile(r"^:::+\{(\S+?)\}[ ]*(.*?)\n(.*?)^:::+[ ]*$\n?", re.MULTILINE
 OPTION = re.compile(r"\A(?::[\w-]+:.*\n)+")
 ROLE = re.compile(r"\{([\w:-]+)\}`([^`]+)`")
 LABEL = re.compile(r"^(\$\$)[ ]*\([\w-]+\)[ ]*$", re.MULTILINE)
-PAGE = re.compile(r"\[([^\]]+)\]\([\w-]+\.(?:md|ipynb)(?:#[\w-]*)?\)")
+PAGE = re.compile(r"\[([^\]]+)\]\((?:\.\./)?[\w-]+\.(?:md|ipynb)(?:#[\w-]*)?\)")
 TARGET = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)
 
 

@@ -13,11 +13,13 @@ from playwright.sync_api import Page, expect
 from tests.site import WIDTHS, assert_fits, change
 from tools import HTML
 from tools.bundle import packages
+from tools.pages import names
 from tools.site import Visit
 
-PAGES = sorted(p.relative_to(HTML).as_posix() for p in HTML.glob("book/*.html"))
+PAGES = names()
 # The front page, a chapter, a text, cards with buttons and a page of the API stand for the others.
-SAMPLE = [f"book/{stem}.html" for stem in ("index", "kv-cache", "glossary", "claims", "api-cost")]
+TYPICAL = ("kv-cache", "glossary", "claims", "api-cost")
+SAMPLE = ["index.html", *(f"book/{stem}.html" for stem in TYPICAL)]
 MAGNIFIED = 320  # CSS pixels: what is left of 1,280 at 400 %
 # Links inside of sentences may be small (2.5.8, "inline").
 SMALL = """async () => {

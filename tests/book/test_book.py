@@ -20,9 +20,10 @@ import mini_attn
 from mini_attn.stories.family import shipped
 from mini_attn.variants import REGISTRY
 from tools import HTML, ROOT
-from tools.pages import Page, css_addresses, is_outside, local, weight
+from tools.pages import MOVED, Page, css_addresses, is_outside, local, names, weight
 
 BUDGET_BYTES = 900_000
+MADE = ("404.html", "search.html", "genindex.html", "py-modindex.html")  # by Sphinx
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 PACKAGE = sorted((ROOT / "mini_attn").rglob("*.py"))
 # Other spellings of names that book/notation.md fixes.
@@ -38,10 +39,8 @@ def ids_of(path: Path) -> set[str]:
 @cache
 def pages() -> dict[str, Page]:
     """Every page of the built book by its path."""
-    found = sorted(HTML.glob("book/*.html"))
-    assert found, f"no pages in {HTML}: run `make book` first"
-    extra = [HTML / name for name in ("index.html", "404.html", "search.html", "genindex.html")]
-    return {path.relative_to(HTML).as_posix(): Page(path) for path in [*found, *extra]}
+    assert (HTML / "index.html").exists(), f"no pages in {HTML}: run `make book` first"
+    return {name: Page(HTML / name) for name in (*names(), *MADE)}
 
 
 def test_the_reader_of_pages_sees_faults(tmp_path: Path) -> None:
@@ -132,10 +131,11 @@ def test_ids_are_unique() -> None:
 
 def test_every_page_has_its_stamp() -> None:
     """The footer names version and date; chapters offer a stamped notebook."""
+    own = set(names())
     stamp = json.loads((HTML / "notebooks/stamp.json").read_text(encoding="utf-8"))
     assert stamp["version"] == mini_attn.__version__
     for name, page in pages().items():
-        if name.startswith("book/"):
+        if name in own:
             shown = " ".join("".join(page.text).split())
             assert f"mini_attn {stamp['version']}" in shown, name
             assert stamp["date"] in shown, name
@@ -183,11 +183,13 @@ def test_chapter_is_light(source: Path) -> None:
     assert 50_000 < total < BUDGET_BYTES, f"{source.stem}: {total:,} bytes"
 
 
-def test_start_page_leads_to_the_book() -> None:
-    """The first page forwards without JavaScript and holds a link."""
-    page = pages()["index.html"]
-    assert page.links == ["book/index.html"]
-    assert "url=book/index.html" in page.path.read_text(encoding="utf-8")
+def test_where_the_first_page_was_leads_to_it() -> None:
+    """Also without JavaScript; the folder's first page is the book's, whole."""
+    page = Page(HTML / MOVED)
+    assert page.links == ["../index.html"]
+    assert "url=../index.html" in page.path.read_text(encoding="utf-8")
+    assert "The chapters" in "".join(pages()["index.html"].text)
+    assert "refresh" not in (HTML / "index.html").read_text(encoding="utf-8")
 
 
 def test_search_needs_no_server() -> None:

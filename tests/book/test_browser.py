@@ -36,13 +36,14 @@ from tests.site import (
     serious_findings,
     unfold,
 )
-from tools import HTML, ROOT
+from tools import ROOT
+from tools.pages import names
 from tools.site import Visit
 
 pytestmark = pytest.mark.browser
 read_chapters = script("book/_ext/living.py").read_chapters
 
-PAGES = sorted(p.relative_to(HTML).as_posix() for p in HTML.glob("book/*.html"))
+PAGES = names()
 STEMS = sorted(path.stem for path in (ROOT / "book").glob("*.ipynb"))
 ROAD = [c.stem for c in read_chapters().values() if c.part == "The road"]
 
@@ -317,9 +318,23 @@ def test_no_page_is_marked_with_the_words_of_a_search(visit: Visit) -> None:
         page.goto(visit.url("book/kv-cache.html", "http"))
 
 
+@pytest.mark.parametrize("protocol", ["http", "file"])
+def test_an_old_link_to_the_first_page_keeps_its_state(visit: Visit, protocol: str) -> None:
+    page = visit("book/index.html#home_model:l0h1=false&l0h2=false", protocol=protocol)
+    page.wait_for_url("**/index.html#home_model:l0h1=false&l0h2=false")
+    assert "/book/" not in page.url
+    switch = page.locator(".living[data-widget=home_model]").get_by_role("switch", name="L0H1")
+    expect(switch).not_to_be_checked()
+
+
+def test_the_search_leads_to_the_first_page(visit: Visit) -> None:
+    page = visit("search.html?q=living+attention+book")
+    found = page.locator("#search-results li a[href='index.html']")
+    expect(found.first).to_be_visible(timeout=15_000)
+
+
 def test_front_page_leads_to_the_book(visit: Visit) -> None:
     page = visit.look("index.html", protocol="file")
-    page.wait_for_url("**/book/index.html")
     page.locator(".chapter-card").first.click()
     page.wait_for_url(lambda url: Path(url).stem in STEMS)
     assert page.locator("article h1").is_visible()

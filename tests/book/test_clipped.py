@@ -11,13 +11,13 @@ from tests.pages import built_page
 from tests.sampling import sampled
 from tests.scripts import script
 from tests.site import change
-from tools import HTML
+from tools.pages import names
 from tools.site import Visit
 
 COLUMNS = 72  # of code, which fit beside both sidebars of a window of 1,300 pixels
 read_chapters = script("book/_ext/living.py").read_chapters
 
-PAGES = sorted(path.relative_to(HTML).as_posix() for path in HTML.glob("book/*.html"))
+PAGES = names()
 ROAD = {c.stem for c in read_chapters().values() if c.part == "The road"}
 SAMPLE = sampled(PAGES, lambda name: Path(name).stem in ROAD, 4)
 

@@ -8,11 +8,12 @@ from playwright.sync_api import Page, expect
 from tests.book.test_figures import DARK, LIGHT, contrast
 from tests.site import WIDTHS, change, unfold
 from tools import HTML
+from tools.pages import names
 from tools.site import Visit
 
 pytestmark = pytest.mark.browser
 
-PAGES = sorted(HTML.glob("book/*.html"))
+PAGES = [HTML / name for name in names()]
 DRAWN = [path.stem for path in PAGES if 'class="drawn"' in path.read_text("utf-8")]
 CHAPTER = "book/mqa-gqa.html"
 

@@ -20,7 +20,7 @@ SCREENS = [(1300, 800), (390, 844)]
 @pytest.mark.parametrize(("width", "height"), SCREENS)
 def test_the_first_screen_holds_it(visit: Visit, width: int, height: int) -> None:
     """Title, sentence, picture and what it says; the line of chapters on a wide one."""
-    page = visit.look("book/index.html", width=width)
+    page = visit.look("index.html", width=width)
     page.set_viewport_size({"width": width, "height": height})
     bottom = "(part) => part.getBoundingClientRect().bottom"
     head(page, "L0H1").click()
@@ -29,14 +29,14 @@ def test_the_first_screen_holds_it(visit: Visit, width: int, height: int) -> Non
     assert page.locator(".living-say").evaluate(bottom) <= height
     if width > 500:
         assert page.locator(".home-why").evaluate(bottom) <= height
-    assert page.locator("#the-chapters h2").evaluate(bottom) <= 2 * height
+    assert page.locator("#after-the-road-you-can h2").evaluate(bottom) <= 2 * height
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     expect(page.locator(".home-line a")).to_have_count(19)
 
 
 @pytest.mark.browser
 def test_the_reason_is_offered_once_it_is_broken(visit: Visit) -> None:
-    page = visit("book/index.html")
+    page = visit("index.html")
     why = page.get_by_role("link", name="Why?")
     expect(why).to_be_hidden()
     top = page.locator(".home-line").bounding_box()
@@ -52,7 +52,7 @@ def test_the_reason_is_offered_once_it_is_broken(visit: Visit) -> None:
 
 @pytest.mark.browser
 def test_without_scripts_it_is_a_picture_with_links(visit: Visit) -> None:
-    page = visit.look("book/index.html", java_script_enabled=False)
+    page = visit.look("index.html", java_script_enabled=False)
     picture = page.locator(".living[data-widget=home_model] .living-picture svg")
     expect(picture).to_be_visible()
     expect(picture).to_contain_text("Switch off one head so that it forgets who has the ball.")
@@ -61,20 +61,20 @@ def test_without_scripts_it_is_a_picture_with_links(visit: Visit) -> None:
 
 @pytest.mark.browser
 def test_the_line_says_where_one_stopped(visit: Visit) -> None:
-    page = visit("book/index.html")
+    page = visit("index.html")
     page.evaluate(
         """localStorage.setItem("livingPlace",
              JSON.stringify({page: "mla.html#a", chapter: "Latent attention", section: "A"}))"""
     )
     page.reload()
     here = page.locator(".home-line [aria-current=location]")
-    expect(here).to_have_attribute("href", "mla.html")
+    expect(here).to_have_attribute("href", "book/mla.html")
     expect(here).to_have_attribute("aria-label", re.compile("Latent attention"))
 
 
 @pytest.mark.browser
 def test_chapters_are_cards_with_their_questions_and_pictures(visit: Visit) -> None:
-    page = visit("book/index.html")
+    page = visit("index.html")
     cards = page.locator(".chapter-card")
     expect(cards).to_have_count(19)
     for card in cards.all():
@@ -89,7 +89,7 @@ def test_chapters_are_cards_with_their_questions_and_pictures(visit: Visit) -> N
 
 @pytest.mark.browser
 def test_cards_say_what_is_done(visit: Visit) -> None:
-    page = visit("book/index.html")
+    page = visit("index.html")
     card = page.locator("[data-chapter=matmul]")
     tops = page.evaluate("[...document.querySelectorAll('.chapter-card')].map((c) => c.offsetTop)")
     expect(page.locator(".card-done:visible")).to_have_count(0)
@@ -102,21 +102,21 @@ def test_cards_say_what_is_done(visit: Visit) -> None:
     expect(page.locator(".card-done:visible")).to_have_count(1)
     now = page.evaluate("[...document.querySelectorAll('.chapter-card')].map((c) => c.offsetTop)")
     assert [n - now[0] for n in now] == [n - tops[0] for n in tops]  # nothing has moved
-    page.goto(page.url.replace("index.html", "about.html"))
+    page.goto(page.url.replace("index.html", "book/about.html"))
     page.locator(".kept").get_by_role("button", name="Reset all").click()
     page.locator(".kept").get_by_role("button", name="Forget").click()
-    page.goto(page.url.replace("about.html", "index.html"))
+    page.goto(page.url.replace("book/about.html", "index.html"))
     expect(page.locator(".card-done:visible")).to_have_count(0)
 
 
 def test_a_shared_link_has_its_picture() -> None:
     """As large as sites ask for, of the state that one shares; only the first page has it."""
-    page = built_page("book/index.html")
+    page = built_page("index.html")
     facts = {
         tag.get("property") or tag.get("name"): tag["content"]
         for tag in page.select("meta[property], meta[name]")
     }
-    path = HTML / "book" / facts["og:image"]
+    path = HTML / facts["og:image"]
     assert path.read_bytes() == (STATIC / "home_model-preview.png").read_bytes()
     assert struct.unpack(">II", path.read_bytes()[16:24]) == (1200, 630)
     assert facts["twitter:card"] == "summary_large_image"

@@ -59,7 +59,7 @@ def assert_in_sight(page: Page, bar: str) -> None:
 @pytest.mark.browser
 def test_the_list_of_pages_is_at_the_page_that_is_read(visit: Visit) -> None:
     """After a jump from the top and from the bottom of the list, and after the theme's scripts."""
-    page = visit("book/index.html")
+    page = visit("index.html")
     bar = "#pst-primary-sidebar"
     page.set_viewport_size({"width": 1300, "height": 600})
     for stem in ("paged", "start", "bits", "sliding-window"):

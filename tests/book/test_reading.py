@@ -157,7 +157,7 @@ def test_what_the_search_shows_of_a_page_is_its_text(visit: Visit) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_the_first_page_offers_where_one_stopped(visit: Visit, protocol: str) -> None:
-    page = visit("book/index.html", protocol=protocol)
+    page = visit("index.html", protocol=protocol)
     line = page.locator(".resume")
     expect(line).to_be_hidden()
     page.goto(visit.url("book/mla.html", protocol))
@@ -165,11 +165,11 @@ def test_the_first_page_offers_where_one_stopped(visit: Visit, protocol: str) ->
     section.evaluate("(one) => one.scrollIntoView()")
     name = section.get_attribute("id")
     heading = section.locator("h2, h3").first.evaluate("(one) => one.firstChild.textContent")
-    page.goto(visit.url("book/index.html", protocol))
+    page.goto(visit.url("index.html", protocol))
     expect(line).to_have_text(f"You stopped at Latent attention: {heading}.")
     line.get_by_role("link").click()
     assert page.url.endswith(f"book/mla.html#{name}")
-    page.goto(visit.url("book/index.html", protocol))  # a chapter keeps its place when it is left
+    page.goto(visit.url("index.html", protocol))  # a chapter keeps its place when it is left
     for damaged in ("{", "null", '{"page": "javascript:alert(1)", "chapter": "x"}', "[]"):
         page.evaluate("(kept) => localStorage.setItem('livingPlace', kept)", damaged)
         page.reload()
@@ -217,7 +217,7 @@ def test_what_there_is_to_try_has_its_minutes(stem: str) -> None:
     stand_open = round(chapter.trying / tables.MINUTES_A_TRY)
     assert 2 <= stand_open <= (4 if chapter.part == tables.ROAD else tries)
     assert chapter.visit == chapter.reading + chapter.trying
-    card = built_page("book/index.html").select_one(f".chapter-card[data-chapter={stem}] small")
+    card = built_page("index.html").select_one(f".chapter-card[data-chapter={stem}] small")
     assert f"{chapter.reading} min to read, {chapter.trying} to try" in card.get_text()
 
 
@@ -227,7 +227,7 @@ def test_the_road_takes_what_the_index_says() -> None:
     assert len(road) == 9
     minutes = sum(c.visit for c in road)
     assert minutes <= tables.WHOLE_ROAD_MINUTES
-    assert f"({minutes} minutes, predictions included)" in built_page("book/index.html").get_text()
+    assert f"({minutes} minutes, predictions included)" in built_page("index.html").get_text()
 
 
 def test_a_card_changes_with_its_chapter_and_a_picture_with_its_drawing() -> None:

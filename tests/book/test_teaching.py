@@ -166,7 +166,7 @@ def test_chapters_say_what_they_need(make: Any) -> None:
 def test_a_route_holds_what_its_goals_build_on(make: Any) -> None:
     """All of it, in the order of the book, once; a goal that is no chapter is refused."""
     (line,) = make.tables.routes(make.chapters, ["To serve | mla paged"])
-    stems = re.findall(r"\]\(([\w-]+)\.ipynb\)", line)
+    stems = re.findall(r"\]\(/book/([\w-]+)\.ipynb\)", line)
     needed = {s for goal in ("mla", "paged") for s in make.facts.before(make.chapters, goal)}
     assert stems == [stem for stem in make.chapters if stem in needed]
     assert f"({sum(make.chapters[s].visit for s in stems)} minutes)" in line
