@@ -295,8 +295,9 @@ def test_only_releases_are_news() -> None:
 def test_a_description_ends_where_a_sentence_does() -> None:
     short = "A cache keeps keys. How many? It depends [Shazeer, 2019] on `n_kv_heads`."
     assert PREVIEWS.shortened(short) == "A cache keeps keys. How many? It depends on n_kv_heads."
-    long = PREVIEWS.shortened("This is a sentence that is short. " + "word " * 60 + ".")
-    assert long == "This is a sentence that is short."
-    cut = PREVIEWS.shortened("word " * 60 + ".")
-    assert cut.endswith("word …")
-    assert len(cut) <= PREVIEWS.LIMIT
+    enough = "This sentence is one that has enough words to stand alone in a list."
+    assert PREVIEWS.shortened(f"{enough} {'word ' * 60}.") == enough
+    for text in ("word " * 60 + ".", "Too short. " + "word " * 60 + "."):
+        cut = PREVIEWS.shortened(text)
+        assert cut.endswith("word …")
+        assert len(cut) <= PREVIEWS.LIMIT
