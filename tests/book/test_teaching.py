@@ -269,6 +269,13 @@ def repository(folder: Path, **more: str) -> Path:
     return folder
 
 
+def test_this_repository_has_a_copy_to_publish(tmp_path: Path) -> None:
+    """No file outside of solutions holds an assessed one."""
+    assert public.publish(tmp_path / "copy") > 500
+    assert not (tmp_path / "copy/solutions/late_mask.py").exists()
+    assert (tmp_path / "copy/solutions/soft_choice.py").exists()
+
+
 def test_a_published_copy_holds_no_assessed_solution(tmp_path: Path) -> None:
     root = repository(tmp_path / "root")
     assert public.publish(tmp_path / "copies/copy", root) == 2

@@ -13,10 +13,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from classroom.grading.judge import judge
 from mini_attn.exercises import check, exercise, on_page
 from mini_attn.exercises.alone import defined_alone, what_lacks
+from solutions import expand_heads
 
 TASK = exercise("expand_heads")
-RIGHT = "def expand_heads(k, n_heads):\n    return np.repeat(k, n_heads // k.shape[1], axis=1)\n"
-HELPED = RIGHT.replace("np.repeat(k, n_heads // k.shape[1], axis=1)", "copied(k, n_heads)")
+RIGHT = inspect.getsource(expand_heads.REFERENCE)  # not written here: a public copy has the tests
+HELPED = re.sub("return .*", "return copied(k, n_heads)", RIGHT)
 HELPER = RIGHT.replace("expand_heads", "copied")
 ALIAS = RIGHT.replace("return ", "ma.softmax(k)\n    return ")
 
