@@ -269,6 +269,7 @@ def repository(folder: Path, **more: str) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_this_repository_has_a_copy_to_publish(tmp_path: Path) -> None:
     """No file outside of solutions holds an assessed one."""
     assert public.publish(tmp_path / "copy") > 500
