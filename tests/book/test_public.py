@@ -174,9 +174,11 @@ def test_the_push_replaces_what_was_there(tree: Path, tmp_path: Path) -> None:
     html = tree / "_build/html"
     remote = tmp_path / "remote.git"
     run("git", "init", "--quiet", "--bare", remote, folder=tmp_path)
-    for _ in range(2):
-        said = publish.publish(str(remote), html, tree)
-        assert "on gh-pages of" in said
+    left = html / "of-an-earlier-build.txt"
+    left.write_text("gone by the next push")
+    publish.publish(str(remote), html, tree)
+    left.unlink()
+    assert "on gh-pages of" in publish.publish(str(remote), html, tree)
     assert run("git", "rev-list", "--count", "gh-pages", folder=remote).strip() == "1"
     there = run("git", "ls-tree", "-r", "--name-only", "gh-pages", folder=remote).splitlines()
     files = [path.relative_to(html).as_posix() for path in html.rglob("*") if path.is_file()]
