@@ -142,7 +142,8 @@ def tell(
         )
     if doctree is not None:
         source = Path(app.env.doc2path(pagename)).relative_to(app.confdir).as_posix()
-        context["edit"], context["report"] = public.edit(source), public.report(f"{title}: ")
+        context["edit"] = public.edit(source)
+        context["report"] = public.report(title, f"{source}, commit {context['stamp']['commit']}")
         if chapter := read_chapters().get(Path(pagename).name):
             date = context["stamp"]["page_date"]
             head += resource(app, chapter, public, pagename, about, date)

@@ -9,13 +9,14 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST = "index"  # the first page, which is what a host shows for the folder
 SITE, REPOSITORY = "Homepage", "Repository"  # labels in [project.urls]
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)")
-BRANCH, PUBLISHED = "main", "gh-pages"  # of the sources, and of the built site
+BRANCH = "main"  # of the sources
+FORM = "page.yml"  # in .github/ISSUE_TEMPLATE
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,10 @@ class Public:
         """Return where GitHub edits a file, or ""."""
         return f"{self.repository}/edit/{BRANCH}/{quote(source)}" if self.github else ""
 
-    def report(self, title: str) -> str:
-        """Return where GitHub takes an error of a page, or ""."""
-        return f"{self.repository}/issues/new?title={quote(title)}" if self.github else ""
+    def report(self, title: str, where: str) -> str:
+        """Return where GitHub takes an error of a page, with its form's first lines, or ""."""
+        asked = urlencode({"template": FORM, "title": f"{title}: ", "page": where}, quote_via=quote)
+        return f"{self.repository}/issues/new?{asked}" if self.github else ""
 
 
 def address(label: str, given: str) -> str:

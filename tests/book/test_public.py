@@ -15,12 +15,13 @@ import tomllib
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 
+import mini_attn
 from tests.book.test_adding import LEFT
 from tests.pages import built_page
 from tests.scripts import script
@@ -120,7 +121,8 @@ def test_each_page_knows_its_address_and_its_picture(
 
 
 @pytest.mark.slow
-def test_each_page_can_be_mended(pages: dict[str, BeautifulSoup]) -> None:
+def test_each_page_can_be_mended(tree: Path, pages: dict[str, BeautifulSoup]) -> None:
+    head = run("git", "log", "-1", "--format=%h", folder=tree).strip()
     sources = {"index.html": "index.md", "book/start.html": "book/start.ipynb",
                "book/about.html": "book/about.md"}  # fmt: skip
     for name, source in sources.items():
@@ -128,8 +130,11 @@ def test_each_page_can_be_mended(pages: dict[str, BeautifulSoup]) -> None:
         edit, report = links
         assert edit == f"{REPOSITORY}/edit/main/{source}"
         title = pages[name].select_one("meta[property='og:title']")["content"]
-        assert unquote(report) == f"{REPOSITORY}/issues/new?title={title}: "
-        assert " " not in report
+        assert report.startswith(f"{REPOSITORY}/issues/new?template=page.yml&title=")
+        asked = parse_qs(urlsplit(report).query)
+        assert asked["title"] == [f"{title}: "]
+        assert asked["page"] == [f"{source}, commit {head}"]
+        assert (ROOT / ".github/ISSUE_TEMPLATE" / asked["template"][0]).exists()
 
 
 @pytest.mark.slow
@@ -164,7 +169,8 @@ def test_the_site_announces_itself(tree: Path) -> None:
     ids = [one.text for one in feed.findall(".//{*}id")]
     assert len(set(ids)) == len(entries) + 1
     assert all(one.startswith(SITE) for one in ids)
-    assert "<li>" in entries[-1].find("{*}content").text
+    assert "<li>" in entries[0].find("{*}content").text
+    assert entries[0].find("{*}title").text.endswith(mini_attn.__version__)
     assert not (html / "CNAME").exists()
 
 
@@ -174,6 +180,7 @@ def test_the_push_replaces_what_was_there(tree: Path, tmp_path: Path) -> None:
     html = tree / "_build/html"
     remote = tmp_path / "remote.git"
     run("git", "init", "--quiet", "--bare", remote, folder=tmp_path)
+    (tree / ".git/info/exclude").write_text("*.inv\n")  # what the machine ignores is pushed too
     left = html / "of-an-earlier-build.txt"
     left.write_text("gone by the next push")
     publish.publish(str(remote), html, tree)
@@ -237,7 +244,7 @@ def test_the_book_points_where_its_setting_says() -> None:
 def test_the_citation_says_what_the_project_says() -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     given, public = project(), PUBLIC.read_public()
-    assert str(cited["version"]) == given["version"]
+    assert str(cited["version"]) == mini_attn.__version__
     assert cited["authors"] == given["authors"]
     assert cited.get("url", "").rstrip("/") == public.site
     assert cited.get("repository-code", "").rstrip("/") == public.repository
@@ -262,15 +269,15 @@ def test_addresses_come_from_the_setting(tmp_path: Path, site: str, page: str, h
     public = PUBLIC.read_public(settings(tmp_path, f'Homepage = "{site}"'))
     assert (public.page("book/mla"), public.own_host) == (page, host)
     assert public.page("index") == (f"{site.rstrip('/')}/" if site else "")
-    assert (public.edit("a.md"), public.report("A")) == ("", "")
+    assert (public.edit("a.md"), public.report("A", "a")) == ("", "")
 
 
 def test_github_edits_and_takes_reports_and_others_do_not(tmp_path: Path) -> None:
     public = PUBLIC.read_public(settings(tmp_path, f'Repository = "{REPOSITORY}.git"'))
     assert public.edit("book/a b.md") == f"{REPOSITORY}/edit/main/book/a%20b.md"
-    assert public.report("Costs & more: ").endswith("/issues/new?title=Costs%20%26%20more%3A%20")
+    assert public.report("Costs & more", "a").endswith("&title=Costs%20%26%20more%3A%20&page=a")
     other = PUBLIC.read_public(settings(tmp_path, 'Repository = "https://example.com/me/book"'))
-    assert (other.edit("a.md"), other.report("A")) == ("", "")
+    assert (other.edit("a.md"), other.report("A", "a")) == ("", "")
 
 
 @pytest.mark.parametrize("given", ["example.org", "https://", "https://a b", "https://a?x=1"])
