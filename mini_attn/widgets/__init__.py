@@ -1,7 +1,8 @@
 """The living pictures: views of what the package computes, never a second model.
 
-The widgets need the extra ``widgets`` (anywidget); their data and questions do not, so they
-are imported only when they are asked for.
+The widgets need the extra ``widgets``: without anywidget they stand still, and without traitlets
+there are none. Their data and questions need neither, so widgets are imported only when they are
+asked for.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ def __getattr__(name: str) -> Any:
     try:
         module = import_module(f"{__name__}.{_STEMS[name]}")
     except ModuleNotFoundError as error:
-        if error.name in ("anywidget", "traitlets"):
+        if error.name == "traitlets":
             raise ImportError(
-                f"{name} needs anywidget: install the extra, pip install 'mini_attn[widgets]'"
+                f"{name} needs traitlets: install the extra, pip install 'mini_attn[widgets]'"
             ) from error
         raise
     return getattr(module, name)

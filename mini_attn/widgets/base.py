@@ -5,18 +5,33 @@ from __future__ import annotations
 import base64
 import html
 import json
+from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import anywidget
 import traitlets
 
 from mini_attn.errors import WidgetStateError
 from mini_attn.widgets.schema import load_schema
 
 __all__ = ["Checked", "LivingWidget", "carried", "load_schema"]
+
+try:
+    from anywidget import AnyWidget
+except ModuleNotFoundError:
+
+    class AnyWidget(traitlets.HasTraits):  # type: ignore[no-redef]
+        """A living picture where anywidget is missing: it stands still, and a chapter runs on."""
+
+        def hold_sync(self) -> AbstractContextManager[None]:
+            """Wait for nothing: there's no view to tell."""
+            return nullcontext()
+
+        def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+            return {}
+
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -77,7 +92,7 @@ class Checked(traitlets.TraitType[Any, Any]):
         return int(value) if kind == "int" else float(value) if kind == "number" else value
 
 
-class LivingWidget(anywidget.AnyWidget):
+class LivingWidget(AnyWidget):
     """A living picture: in Jupyter a widget with synced traits, elsewhere what the page can run.
 
     A subclass sets ``_widget``, its name; the schema of that name gives it its traits, one

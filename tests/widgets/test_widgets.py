@@ -604,11 +604,36 @@ def test_state_cannot_end_its_script_element() -> None:
     assert attempt in json.dumps(json.loads(page.scripts[0]))
 
 
-def test_missing_anywidget_is_named() -> None:
-    """Without the extra, data and questions import; a widget says what to install."""
+def without(module: str, program: str) -> str:
+    """What a program prints where a module is missing."""
+    program = f"import sys\nsys.modules[{module!r}] = None\n{program}"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return done.stdout
+
+
+def test_without_anywidget_pictures_stand_still() -> None:
+    """The state is checked and the picture shown as ever, and a calculator still settles."""
     program = """
-import sys
-sys.modules["anywidget"] = None
+import mini_attn.widgets as w
+from mini_attn.errors import WidgetStateError
+pictures = [getattr(w, name)() for name in w.__all__ if name not in ("LivingPlot", "Prediction")]
+for one in [*pictures, w.Prediction("kv-cache/larger")]:
+    data, _ = one._repr_mimebundle_()
+    assert data.keys() >= {"text/plain", "text/html"} and "</figure>" in data["text/html"], one
+try:
+    w.DecodeStepper(step=-1)
+except WidgetStateError:
+    print(w.CacheCalculator(model="gpt2").n_layers, len(pictures))
+"""
+    layers, count = without("anywidget", program).split()
+    assert (layers, int(count) > 20) == ("12", True)
+
+
+def test_missing_traitlets_are_named() -> None:
+    """Without the extra and without Jupyter, a widget says what to install."""
+    program = """
 import mini_attn.widgets
 import mini_attn.widgets.data
 try:
@@ -616,7 +641,4 @@ try:
 except ImportError as error:
     print(error)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert "pip install 'mini_attn[widgets]'" in done.stdout
+    assert "pip install 'mini_attn[widgets]'" in without("traitlets", program)
