@@ -18,9 +18,11 @@ from mini_attn.widgets.schema import load_schema
 
 __all__ = ["Checked", "LivingWidget", "carried", "load_schema"]
 
+STILL = ""
 try:
     from anywidget import AnyWidget
 except ModuleNotFoundError:
+    STILL = "<p>This picture stands still: anywidget isn't installed.</p>"
 
     class AnyWidget(traitlets.HasTraits):  # type: ignore[no-redef]
         """A living picture where anywidget is missing: it stands still, and a chapter runs on."""
@@ -164,7 +166,7 @@ class LivingWidget(AnyWidget):
         return (
             f'<div class="living" data-widget="{self._widget}" id="living-{view}">'
             f"{carried(self.state)}{self._data()}"
-            f'<figure class="living-picture">{picture}</figure></div>'
+            f'<figure class="living-picture">{picture}</figure>{STILL}</div>'
         )
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:

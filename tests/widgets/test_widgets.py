@@ -621,7 +621,7 @@ from mini_attn.errors import WidgetStateError
 pictures = [getattr(w, name)() for name in w.__all__ if name not in ("LivingPlot", "Prediction")]
 for one in [*pictures, w.Prediction("kv-cache/larger")]:
     data, _ = one._repr_mimebundle_()
-    assert data.keys() >= {"text/plain", "text/html"} and "</figure>" in data["text/html"], one
+    assert data.keys() >= {"text/plain", "text/html"} and "stands still" in data["text/html"], one
 try:
     w.DecodeStepper(step=-1)
 except WidgetStateError:
