@@ -11,20 +11,20 @@ TAG = "find-package"
 SOURCE = r"""# @title Find mini_attn, or install it
 def find_mini_attn(version, site):
     import importlib, pathlib, re, subprocess, sys
-    try:
-        from mini_attn import __version__ as found
-        found == version or print(f"This notebook is for mini_attn {version}; {found} is here.")
-        return
-    except ImportError:
-        wheel = pathlib.Path(f"mini_attn-{version}-py3-none-any.whl")
+    try: from mini_attn import __version__ as found
+    except ImportError: found = ""
+    other = f"This notebook is for mini_attn {version}, and {found} is installed."
+    if found: return None if found == version else print(other)
+    wheel = pathlib.Path(f"mini_attn-{version}-py3-none-any.whl")
     address = wheel.absolute().as_uri() if wheel.exists() else site and f"{site}/{wheel}"
     why, then = "its wheel isn't beside this notebook", "Open it in the book's unpacked zip."
     for extra in ("[widgets]", "") if address else ():  # without, pictures stand still
         pip = [*"-m pip install -q --retries 1 matplotlib".split(), f"mini_attn{extra} @ {address}"]
         done = subprocess.run([sys.executable, *pip], capture_output=True, text=True)
         if done.returncode == 0: return importlib.invalidate_caches()
-        offline = re.search("onnection|resolve|versions: none", done.stderr)
-        why = "pip finds no network" if offline else done.stderr.strip().split("\n")[0]
+        offline = re.search("onnection|NameRes|versions: none", done.stderr)
+        told = re.search("(?i).*(error|no module).*", done.stderr) or [done.stderr]
+        why = "pip finds no network" if offline else told[0].strip()
         then = f'Try in a terminal: pip install matplotlib "{pip[-1]}"'
     message = f"mini_attn {version} isn't installed: {why}.\n{then}"
     raise type("NotInstalled", (ImportError,), {"_render_traceback_": lambda _: [message]})(message)
