@@ -20,7 +20,7 @@ def find_mini_attn(version, site):
     why, then = "its wheel isn't beside this notebook", "Open it in the book's unpacked zip."
     for extra in ("[widgets]", "") if address else ():  # without, pictures stand still
         pip = [*"-m pip install -q --retries 1 matplotlib".split(), f"mini_attn{extra} @ {address}"]
-        done = subprocess.run([sys.executable, *pip], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, *pip], capture_output=True, errors="replace")
         if done.returncode == 0: return importlib.invalidate_caches()
         offline = re.search("onnection|NameRes|versions: none", done.stderr)
         told = re.search("(?i).*(error|no module).*", done.stderr) or [done.stderr]

@@ -103,6 +103,8 @@ def collect_pyodide() -> None:
         own = build_wheel(folder, BIN / "python", lighten)
     except MiniAttnError as error:
         raise StepError(str(error)) from None
+    # Lighter than a release's, so it's named apart from that: a wheel's build tag.
+    own = own.rename(own.with_name(own.name.replace("-py3-", "-1lite-py3-")))
     facts = ("mini-attn", own.name.split("-")[1], ["mini_attn"], ["numpy", "anywidget"])
     lock["packages"]["mini-attn"] = lock_entry(own, *facts)
     (folder / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")

@@ -77,8 +77,9 @@ def main() -> None:
     for name, without in LEFT_OUT.items():
         entry = lock["packages"][name]
         source = SERVED / entry["file_name"]
-        first, version, rest = source.name.split("-", 2)
-        target = source.with_name(f"{first}-{version}-1page-{rest}")  # a wheel's build tag
+        first, version, *_, python, abi, system = source.name.split("-")
+        tagged = f"{first}-{version}-1page-{python}-{abi}-{system}"  # a wheel's build tag
+        target = source.with_name(tagged)
         # A reader may ask for the source of what is ours.
         rewrite(source, target, site, wanted, keep=name == "mini-attn", without=without)
         entry.update(file_name=target.name, sha256=hashlib.sha256(target.read_bytes()).hexdigest())

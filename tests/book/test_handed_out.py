@@ -45,7 +45,7 @@ open("asked", "a").write(sys.argv[-1] + chr(10))
 said = os.environ.get("SAID", "")
 if said and ("[widgets]" in sys.argv[-1] or "ANYWAY" in os.environ):
     sys.exit(said)
-Path(__file__).parents[1].joinpath("mini_attn.py").write_text("__version__ = '9.9'")
+Path(__file__).parents[1].joinpath("mini_attn.py").write_text("__version__ = '9.9'", "utf-8")
 """
 ASK = """
 import sys
@@ -76,15 +76,15 @@ class Room:
     def add_pip(self) -> None:
         """Give the Python a pip."""
         (self.modules / "pip").mkdir()
-        (self.modules / "pip/__main__.py").write_text(PIP)
+        (self.modules / "pip/__main__.py").write_text(PIP, encoding="utf-8")
 
     def run(self, site: str = "", **environment: str) -> list[str]:
         """Run the cell; gives the lines that it shows."""
         source = first.first_cell("9.9", site).source
         paths = {"PYTHONPATH": str(self.modules), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
-            [self.python, "-c", ASK, source], cwd=self.folder, capture_output=True, text=True,
-            env={**os.environ, **paths, **environment}, check=False,
+            [self.python, "-c", ASK, source], cwd=self.folder, check=False,
+            env={**os.environ, **paths, **environment}, capture_output=True, encoding="utf-8",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
@@ -92,7 +92,7 @@ class Room:
     def asked(self) -> list[str]:
         """Return what pip was asked for."""
         note = self.folder / "asked"
-        return note.read_text().splitlines() if note.exists() else []
+        return note.read_text("utf-8").splitlines() if note.exists() else []
 
 
 @pytest.fixture
@@ -113,14 +113,14 @@ def test_the_cell_is_short_folded_and_keeps_its_names() -> None:
 
 def test_nothing_happens_where_the_package_is(room: Room) -> None:
     room.add_pip()
-    (room.modules / "mini_attn.py").write_text("__version__ = '9.9'")
+    (room.modules / "mini_attn.py").write_text("__version__ = '9.9'", "utf-8")
     assert room.run(SITE) == []
     assert room.asked() == []
 
 
 def test_another_version_is_named_and_stays(room: Room) -> None:
     room.add_pip()
-    (room.modules / "mini_attn.py").write_text("__version__ = '0.3'")
+    (room.modules / "mini_attn.py").write_text("__version__ = '0.3'", "utf-8")
     assert room.run(SITE) == ["This notebook is for mini_attn 9.9, and 0.3 is installed."]
     assert room.asked() == []
 
@@ -284,7 +284,7 @@ def test_the_zip_has_what_lies_beside_it(unpacked: Path) -> None:
     assert {path.name for path in unpacked.iterdir()} == names | {"README.txt"}
     for name in names:
         assert (unpacked / name).read_bytes() == (FOLDER / name).read_bytes()
-    assert "jupyter lab" in (unpacked / "README.txt").read_text()
+    assert "jupyter lab" in (unpacked / "README.txt").read_text("utf-8")
     assert leaks(FOLDER / ZIP) == []
 
 
@@ -327,7 +327,7 @@ def offline(folder: Path, hidden: tuple[str, ...]) -> Path:
             (rest / path.name).symlink_to(path)
     paths = {"base": str(folder / "venv"), "platbase": str(folder / "venv")}
     own = Path(sysconfig.get_path("purelib", "venv", paths))
-    (own / "packages.pth").write_text(f"{rest}\n")
+    (own / "packages.pth").write_text(f"{rest}\n", "utf-8")
     return folder / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
@@ -354,7 +354,7 @@ def test_a_chapter_runs_from_the_zip_without_a_network(
     own = {"PIP_NO_INDEX": "1", "MINI_ATTN_PROGRESS": "off", "IPYTHONDIR": str(tmp_path)}
     done = subprocess.run(
         [python, "-c", EXECUTE, f"{stem}-{__version__}.ipynb"], cwd=unpacked,
-        capture_output=True, text=True, env={**kept, **own}, check=False,
+        capture_output=True, encoding="utf-8", env={**kept, **own}, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     text = json.dumps(json.loads(done.stdout.splitlines()[-1]))
