@@ -21,6 +21,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from classroom.sheets.leaks import leaks
+from classroom.sheets.wheel import EPOCH
 from tools import ROOT, parts
 
 MOST_BYTES = 4_000_000  # of the wheel: with NumPy, all that a browser or a classroom fetches
@@ -78,7 +79,7 @@ def build(root: Path, seconds: int, folder: Path) -> tuple[Path, Path]:
             opened.extractall(tree, filter="data")
         done = subprocess.run(
             [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(tree)],
-            env={**os.environ, "SOURCE_DATE_EPOCH": str(seconds)},
+            env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},  # as build_wheel
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     if done.returncode:

@@ -13,7 +13,7 @@ from pathlib import Path
 from classroom import ROOT
 from mini_attn.errors import MiniAttnError
 
-__all__ = ["build_wheel"]
+__all__ = ["EPOCH", "build_wheel"]
 
 EPOCH = "315532800"  # 1980-01-01, the first date that a zip file can hold
 

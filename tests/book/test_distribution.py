@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from classroom.sheets.leaks import telling_line
+from classroom.sheets.wheel import build_wheel
 from mini_attn import __version__
 from tools import ROOT, parts, release
 
@@ -84,6 +85,12 @@ def test_the_wheel_holds_what_the_package_uses_and_no_more(made: Path) -> None:
     chosen = {path.relative_to(ROOT).as_posix() for one in patterns for path in here.glob(one)}
     assert chosen == {name for name in names if name.startswith("mini_attn/stories/weights/")}
     assert len(chosen) >= len(patterns)
+
+
+@pytest.mark.slow
+def test_students_and_the_site_get_the_same_wheel(made: Path, tmp_path: Path) -> None:
+    """One name, one content: `make release` and the book's notebooks build theirs alone."""
+    assert build_wheel(tmp_path).read_bytes() == (made / WHEEL).read_bytes()
 
 
 @pytest.mark.slow
