@@ -90,4 +90,5 @@ if __name__ == "__main__":
         sys.exit(
             "no Chromium was found or could be installed: install one, or name it in CHROMIUM=…"
         )
-    print(path)
+    if "--install" not in sys.argv:
+        print(path)

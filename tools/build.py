@@ -6,12 +6,13 @@ import sys
 import time
 from pathlib import Path
 
-from tools import ROOT
-
-BIN = Path(sys.executable).parent
+from tools import BIN, CALLED, EXE, HTML, ROOT
 
 STEPS: list[tuple[str, list[str | Path]]] = [
-    ("pages (each chapter is executed)", [BIN / "jupyter-book", "build", ".", "-W", "-n", "-q"]),
+    (
+        "pages (each chapter is executed)",
+        [BIN / f"jupyter-book{EXE}", "build", ".", "-W", "-n", "-q"],
+    ),
     ("Python in the browser", [sys.executable, "book/_lite/build.py"]),
 ]
 
@@ -26,6 +27,8 @@ def main() -> None:
         if status:
             sys.exit(f"[book] failed: {name}")
         print(f"[book {number}/{len(STEPS)}] {time.monotonic() - start:.0f} s", flush=True)
+    page = (HTML / "index.html").relative_to(ROOT)
+    print(f"[book] open {page}, or run `{CALLED} serve` (the browser notebooks need it)")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Make the environment .venv that builds and tests everything; called by make, safe to repeat.
+"""Make the environment .venv that builds and tests everything; safe to repeat.
 
 An installed PyTorch is never replaced: its exact version becomes a constraint of the rest.
 """
@@ -13,7 +13,7 @@ import urllib.request
 import venv
 from pathlib import Path
 
-from tools import ROOT
+from tools import CALLED, ROOT
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -63,14 +63,12 @@ def install_torch() -> None:
     """Install the PyTorch build that TORCH names, after saying how much that downloads."""
     size = download_bytes(shlex.split(TORCH))
     amount = f"{size / 1e6:,.0f} MB to download" if size is not None else "size not told"
-    say(f"2/3 PyTorch ({TORCH}): {amount}; another build: make TORCH='…'")
+    say(f"2/3 PyTorch ({TORCH}): {amount}; another build: {CALLED} book TORCH=…")
     pip("install", "-qq", *shlex.split(TORCH))
 
 
 def main() -> None:
     """Create the environment, PyTorch first, then the pinned rest."""
-    if sys.version_info < (3, 11):  # noqa: UP036 - any Python may call this
-        sys.exit(f"[setup] needs Python 3.11 or newer, this is {sys.version.split()[0]}")
     if not PYTHON.exists():
         say("1/3 making .venv")
         venv.create(VENV, with_pip=True)

@@ -2,7 +2,7 @@
 
 ``check`` is what one runs while working. ``test`` proves every kind of promise, ``test-all`` adds
 each case that a sample in ``test`` stands for, and ``soak`` repeats. All but ``check`` read the
-built book, which ``make`` builds first.
+built book, which the command builds first.
 """
 
 import os
@@ -12,11 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from tools import ROOT
+from tools import BIN, EXE, ROOT
 
-BIN = Path(sys.executable).parent
 Step = list[str | Path]
-PYTEST: Step = [BIN / "pytest", "--quiet", "-n", "2"]
+PYTEST: Step = [BIN / f"pytest{EXE}", "--quiet", "-n", "2"]
 NBVAL: Step = ["-p", "no:python", "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=60"]
 # A file or a class stays on one worker, which shares its fixtures. The longest rooms come first:
 # at the end, when one worker has nothing left to take, only short ones are left.
@@ -47,9 +46,9 @@ UNITS: Step = [*PYTEST, *SPREAD, "-m"]
 BROWSER: Step = [*PYTEST, "--dist", "loadfile", "-m"]
 NOTHING_COLLECTED = 5  # pytest's exit status
 STYLE: list[tuple[str, Step]] = [
-    ("style", [BIN / "ruff", "check", "."]),
-    ("formatting", [BIN / "ruff", "format", "--check", "."]),
-    ("types", [BIN / "mypy"]),
+    ("style", [BIN / f"ruff{EXE}", "check", "."]),
+    ("formatting", [BIN / f"ruff{EXE}", "format", "--check", "."]),
+    ("types", [BIN / f"mypy{EXE}"]),
 ]
 CHECK: list[tuple[str, Step]] = [
     *STYLE,

@@ -114,7 +114,7 @@ def write(files: dict[str, bytes], folder: Path) -> list[Path]:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; its exit status."""
-    parser = argparse.ArgumentParser(prog="make export", description=__doc__)
+    parser = argparse.ArgumentParser(prog="export", description=__doc__)
     parser.add_argument("to", help=", ".join(PLACES))
     add_choice(parser)
     parser.add_argument("--form", default=FORMS[0], help="number or choice")

@@ -154,7 +154,7 @@ def write_lms(
 
 def main() -> None:
     """The command behind ``make lms``."""
-    parser = argparse.ArgumentParser(prog="make lms", description=__doc__)
+    parser = argparse.ArgumentParser(prog="lms", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("export", type=Path)
     parser.add_argument("--column")

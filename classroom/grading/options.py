@@ -42,7 +42,7 @@ def refuse_folder(folder: Path, out: Path) -> None:
 
 def read_options(about: str | None) -> argparse.Namespace:
     """Return what the command was given."""
-    parser = argparse.ArgumentParser(prog="make grade", description=about)
+    parser = argparse.ArgumentParser(prog="grade", description=about)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--sheet", type=Path, help="the .json file of a released sheet")

@@ -335,7 +335,7 @@ def _weights(text: str) -> dict[str, Decimal]:
 
 def main() -> None:
     """The command behind ``make totals``."""
-    parser = argparse.ArgumentParser(prog="make totals", description=__doc__)
+    parser = argparse.ArgumentParser(prog="totals", description=__doc__)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, default=ROOT / "grades" / "totals")
     parser.add_argument("--weights", default="")

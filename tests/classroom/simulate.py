@@ -13,6 +13,7 @@ import inspect
 import json
 import random
 import re
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -31,6 +32,7 @@ from tests.classroom.hostile import SHEET, Hostile, hostile
 from tests.classroom.hostile.files import FILES, HostileFile
 from tests.classroom.hostile.notebooks import NOTEBOOKS, HostileNotebook
 from tests.classroom.rehearse import rehearse
+from tools import ROOT
 
 __all__ = ["Answer", "answers_to", "notebook_of", "simulate"]
 
@@ -240,20 +242,26 @@ def simulate(students: int, seed: int, out: Path) -> dict[str, dict[str, object]
 
 def main() -> None:
     """The command behind ``make class``."""
-    parser = argparse.ArgumentParser(prog="make class", description=__doc__)
+    parser = argparse.ArgumentParser(prog="class", description=__doc__)
     parser.add_argument("--students", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, help="a new folder")
     parser.add_argument("--grade", action="store_true", help="grade, kill, resume and compare")
     parser.add_argument("--jobs", type=int, help="answers graded at the same time")
     asked = parser.parse_args()
+    if asked.out is None:  # its own folder, which no one else writes into
+        asked.out = ROOT / "_build/class"
+        shutil.rmtree(asked.out, ignore_errors=True)
     try:
         expected = simulate(asked.students, asked.seed, asked.out)
     except ConfigError as error:
         sys.exit(f"[class] {error}")
     print(f"[class] {len(expected)} students handed in: {asked.out / 'submissions'}")
     if asked.grade:
-        sys.exit(rehearse(asked.out, expected, jobs=asked.jobs))
+        try:
+            sys.exit(rehearse(asked.out, expected, jobs=asked.jobs))
+        except RuntimeError as error:
+            sys.exit(f"[class] {error}")
 
 
 if __name__ == "__main__":
