@@ -5,18 +5,21 @@ An installed PyTorch is never replaced: its exact version becomes a constraint o
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import urllib.request
 import venv
+from collections.abc import Iterable
 from pathlib import Path
 
 from tools import CALLED, ROOT
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+PINNED = re.compile(r"([\w.-]+)\s*\(?==")  # a package of which one version alone will do
 TORCH = os.environ.get("TORCH") or "torch==2.13.0"
 
 
@@ -32,11 +35,23 @@ def pip(*arguments: str) -> None:
         sys.exit(f"[setup] failed: pip {' '.join(arguments)}")
 
 
-def installed_torch() -> str | None:
-    """Version of PyTorch in the environment, or None."""
-    code = "from importlib.metadata import version; print(version('torch'))"
-    found = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=False)
-    return found.stdout.strip() or None
+def installed_torch() -> list[str]:
+    """Return PyTorch's version in the environment and its own requirements, or nothing."""
+    code = "from importlib.metadata import requires, version\n"
+    code += "print(version('torch'), *(requires('torch') or ()), sep='\\n')"
+    found = subprocess.run([PYTHON, "-c", code], capture_output=True, encoding="utf-8", check=False)
+    return found.stdout.splitlines()
+
+
+def pins(version: str, requirements: Iterable[str]) -> list[str]:
+    """Return the project's pins beside this PyTorch.
+
+    A build for a GPU asks for one version of Triton, and which one differs from build to build.
+    """
+    theirs = {found[1] for line in requirements if (found := PINNED.match(line))}
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    ours = [line for line in lines if line.partition("==")[0] not in {"torch", *theirs}]
+    return [*ours, f"torch=={version}"]
 
 
 def download_bytes(requirement: list[str]) -> int | None:
@@ -47,7 +62,10 @@ def download_bytes(requirement: list[str]) -> int | None:
         command += ["--report", report, *requirement]
         if subprocess.run(command, capture_output=True, check=False).returncode:
             return None
-        urls = [item["download_info"]["url"] for item in json.loads(report.read_text())["install"]]
+        urls = [
+            item["download_info"]["url"]
+            for item in json.loads(report.read_text("utf-8"))["install"]
+        ]
     try:
         total = 0
         for url in urls:
@@ -72,18 +90,15 @@ def main() -> None:
     if not PYTHON.exists():
         say("1/3 making .venv")
         venv.create(VENV, with_pip=True)
-    torch = installed_torch()
-    if torch is None:
+    if not installed_torch():
         install_torch()
-        torch = installed_torch()
     else:
-        say(f"2/3 PyTorch {torch} is installed and stays")
+        say(f"2/3 PyTorch {installed_torch()[0]} is installed and stays")
+    torch, *requirements = installed_torch()
     say("3/3 pinned packages (about 250 MB the first time)")
-    pins = (ROOT / "requirements.txt").read_text().splitlines()
-    rest = [line for line in pins if not line.startswith("torch==")]
     with tempfile.TemporaryDirectory() as folder:
         lists = Path(folder) / "requirements.txt"
-        lists.write_text("\n".join([*rest, f"torch=={torch}"]) + "\n")
+        lists.write_text("\n".join(pins(torch, requirements)) + "\n", encoding="utf-8")
         pip("install", "-qq", "--requirement", str(lists))
 
 
