@@ -40,7 +40,7 @@ from classroom.grading.run_folder import (
     write_data,
     write_kept,
 )
-from classroom.reports.isolation import spoken
+from classroom.reports.isolation import refusal, spoken
 from classroom.reports.report import reports, who_is_missing
 from classroom.results import Result, Run
 from classroom.sheets.sheet import Sheet
@@ -118,7 +118,7 @@ def grade_folder(
     folder: Path, out: Path, *, sheet: Sheet | None = None, seed: str | None = None,
     jobs: int | None = None, roster: Sequence[str] = (), partial: bool = False,
     late: Late | None = None, attempts: str | None = None, again: Sequence[str] = (),
-    nameless: bool = False, draw: str | None = None,
+    nameless: bool = False, draw: str | None = None, unisolated: bool = False,
 ) -> list[Result]:  # fmt: skip
     """Grade all submissions in a folder and write grades, feedback and summary.
 
@@ -149,6 +149,9 @@ def grade_folder(
         Whether grades and answers are also written under pseudonyms.
     draw : str or None
         Seed of the numbers that everybody on the roster was given; None for the book's.
+    unisolated : bool
+        Whether to grade also where the kernel doesn't keep answers from files, the network and
+        other processes.
 
     Returns
     -------
@@ -160,7 +163,7 @@ def grade_folder(
     ConfigError
         If there is nothing to grade, ``folder`` holds something else than submissions, or no
         answer that names the sheet, ``out`` lies in ``folder``, another run writes to ``out``,
-        ``out`` cannot be written to, this machine cannot run answers, there is no sheet and what
+        ``out`` cannot be written to, this machine cannot run answers or lock them up, there is no sheet and what
         came in disagrees, the seed of the numbers is missing or another one, or a date, a mark or
         a student to be graded again is not what it must be; then nothing is graded.
     """
@@ -179,6 +182,8 @@ def grade_folder(
     jobs = jobs or os.cpu_count() or 1
     plan = _Plan(sheet, partial, attempts, times, only, jobs, bool(students))
     in_force = probe()
+    if not unisolated and (why := refusal(in_force)):
+        raise ConfigError(why)
     for line in spoken(in_force):
         print(f"[grade] {line}", file=sys.stderr, flush=True)
     with _held(out):
@@ -219,6 +224,7 @@ def main() -> None:
             attempts=asked.attempts,
             nameless=asked.anonymous,
             draw=asked.draw,
+            unisolated=asked.unisolated,
             again=[n.strip() for n in (asked.again or "").split(";") if n.strip()],
         )
     except ConfigError as error:

@@ -59,6 +59,7 @@ def read_options(about: str | None) -> argparse.Namespace:
     parser.add_argument("--attempts", help="which counts: best, last or first")
     parser.add_argument("--again", help="students, with semicolons between, to be graded again")
     parser.add_argument("--anonymous", action="store_true", help="also without names")
+    parser.add_argument("--unisolated", action="store_true", help="also where nothing locks them")
     return parser.parse_args()
 
 

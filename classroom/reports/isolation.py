@@ -8,7 +8,7 @@ from typing import Any
 from classroom.reports.feedback import LINE
 from classroom.reports.sanitize import clean
 
-__all__ = ["measures", "spoken"]
+__all__ = ["measures", "refusal", "spoken"]
 
 MEASURES = {
     "landlock": "the kernel gives the answers no files (Landlock)",
@@ -24,7 +24,41 @@ OPEN = {
     "network, programs and other processes; who gets round it acts in your name.",
     "limits": "Without limits, only 30 s of waiting end an answer; it can fill the memory.",
 }
+# What students' code must be kept from, and the layer that does it.
+INDISPENSABLE = {
+    "landlock": "your files (Landlock, in Linux from 5.13 on)",
+    "seccomp": "the network, programs and other processes (seccomp, in Linux)",
+}
+ALL_THE_SAME = "You had this run all the same, with UNISOLATED=1."
 ADVICE = "Grade such a class in a virtual machine or a container without network."
+
+
+def _missing(isolation: Mapping[str, Any]) -> list[str]:
+    """Return what nothing but Python itself keeps the answers from."""
+    return [words for layer, words in INDISPENSABLE.items() if not isolation.get(layer, True)]
+
+
+def refusal(isolation: Mapping[str, Any]) -> str | None:
+    """Return why a class is not graded on this machine, unless the teacher wants it all the same.
+
+    Parameters
+    ----------
+    isolation : dict of str to bool
+        Layers, as `classroom.grading.judge.probe` gives them.
+
+    Returns
+    -------
+    str or None
+        None where the kernel keeps answers from files, the network and other processes.
+    """
+    open_to = " and from ".join(_missing(isolation))
+    if not open_to:
+        return None
+    return (
+        f"nothing was graded: this machine can't keep students' code from {open_to}. Grade on "
+        "a Linux machine that can or, in a virtual machine or a container that holds nothing "
+        "else and has no network, with UNISOLATED=1"
+    )
 
 
 def measures(isolation: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -48,6 +82,7 @@ def measures(isolation: Mapping[str, Any]) -> dict[str, list[str]]:
         words[bool(value)].append(text)
     left = [text for name, text in OPEN.items() if not isolation.get(name, True)]
     left += [ADVICE] if left else []
+    left += [ALL_THE_SAME] if _missing(isolation) else []
     return {"measures": words[True], "lacking": words[False], "open": left}
 
 

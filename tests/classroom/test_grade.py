@@ -378,6 +378,49 @@ def test_a_full_disk_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         grade_folder(hand_in(tmp_path / "in"), tmp_path / "out", sheet=SHEET)
 
 
+# Layers that a machine lacks, and what it can't keep an answer from without them.
+LACKING = {
+    "an older Linux": (["landlock"], ["your files (Landlock"]),
+    "another processor": (["seccomp"], ["the network, programs and other processes (seccomp"]),
+    "macOS": (["landlock", "seccomp"], ["your files", "the network"]),
+    "Windows": (["landlock", "seccomp", "limits"], ["your files", "the network"]),
+}
+
+
+@pytest.mark.parametrize("machine", LACKING)
+def test_a_machine_that_cannot_lock_answers_up_grades_only_if_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str
+) -> None:
+    """It names what is missing, and writes nothing."""
+    layers, words = LACKING[machine]
+    in_force = {name: name not in layers for name in ("limits", "landlock", "seccomp", "hook")}
+    monkeypatch.setattr("classroom.grading.grade.probe", lambda: in_force)
+    save(tmp_path / "in/ada.ipynb", notebook())
+    with pytest.raises(ConfigError, match="UNISOLATED=1") as refused:
+        grade_folder(tmp_path / "in", tmp_path / "out", sheet=SHEET)
+    assert [w for w in words if w not in str(refused.value)] == []
+    assert ("from your files" in str(refused.value)) is ("landlock" in layers)
+    assert not (tmp_path / "out").exists()
+    grade_folder(tmp_path / "in", tmp_path / "out", sheet=SHEET, unisolated=True)
+    for name in ("summary.md", "summary.html"):
+        assert "all the same, with UNISOLATED=1" in (tmp_path / "out" / name).read_text("utf-8")
+
+
+def test_the_command_hands_the_word_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr("classroom.grading.grade.probe", lambda: {"hook": True, "landlock": False})
+    save(tmp_path / "in/ada.ipynb", notebook())
+    words = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), *OPTIONS]
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit, match=r"^\[grade\] nothing was graded: .*UNISOLATED=1$"):
+        main()
+    assert not (tmp_path / "out").exists()
+    monkeypatch.setattr(sys, "argv", [*words, "--unisolated"])
+    main()
+    assert (tmp_path / "out/grades.csv").exists()
+
+
 @pytest.mark.parametrize("kernel", [True, False])
 def test_the_isolation_is_said_before_grading_and_stands_in_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, kernel: bool
@@ -386,17 +429,18 @@ def test_the_isolation_is_said_before_grading_and_stands_in_the_report(
     in_force = {"limits": True, "landlock": kernel, "seccomp": kernel, "hook": True}
     monkeypatch.setattr("classroom.grading.grade.probe", lambda: in_force)
     save(tmp_path / "in/ada.ipynb", notebook())
-    grade_folder(tmp_path / "in", tmp_path / "out", sheet=SHEET)
+    grade_folder(tmp_path / "in", tmp_path / "out", sheet=SHEET, unisolated=not kernel)
     said = capsys.readouterr().err
     layers = "landlock, seccomp, limits, hook" if kernel else "limits, hook"
     assert said.startswith(f"[grade] isolation in force: {layers}\n")
     before = said.split("[grade] 0 of 1 students")[0].split("[grade] 1 of 1 students")[0]
-    assert before.count("WARNING") == (0 if kernel else 3)
+    assert before.count("WARNING") == (0 if kernel else 4)
     for name in ("summary.md", "summary.html"):
         text = (tmp_path / "out" / name).read_text()
         assert ("does not promise" in text) is not kernel
         assert ("Without Landlock" in text) is not kernel
         assert ("without network" in text) is not kernel
+        assert ("UNISOLATED" in text) is not kernel
 
 
 @pytest.mark.parametrize(

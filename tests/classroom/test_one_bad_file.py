@@ -143,7 +143,7 @@ def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("classroom.grading.batch.judge", _judged)
     monkeypatch.setattr(grade, "read", once)
-    monkeypatch.setattr(grade, "probe", lambda: dict.fromkeys(("landlock", "hook"), True))
+    monkeypatch.setattr(grade, "probe", lambda: dict.fromkeys(("landlock", "seccomp", "hook"), True))
 
 
 def times_of(folder: Path, out: Path) -> Late:
