@@ -63,7 +63,7 @@ def kernel_errors() -> dict[str, dict[str, float]]:
     environment = os.environ | ({} if device == "cuda" else {"TRITON_INTERPRET": "1"})
     command = [sys.executable, "-m", "benchmarks.equivalences", "--kernels", device]
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=True
     )
     errors: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
     return errors

@@ -23,7 +23,7 @@ def seconds_to_import(name: str, rounds: int = 5) -> float:
     """Least processor time of an import in a fresh interpreter, whose own start is not counted."""
     command = [sys.executable, "-c", CLOCK.format(name)]
     runs = [
-        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout
         for _ in range(rounds)
     ]
     return min(float(text) for text in runs)

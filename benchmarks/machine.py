@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import platform
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -43,7 +42,7 @@ def processor() -> str:
     """Name of the processor as the system tells it."""
     info = Path("/proc/cpuinfo")
     if info.exists():
-        for line in info.read_text().splitlines():
+        for line in info.read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
@@ -82,7 +81,8 @@ def last_level_cache(root: Path = Path("/sys/devices/system/cpu")) -> int:
     found: dict[int, dict[str, int]] = {}
     for folder in root.glob("cpu[0-9]*/cache/index*"):
         level, shared, size = (
-            (folder / name).read_text().strip() for name in ("level", "shared_cpu_list", "size")
+            (folder / name).read_text(encoding="utf-8").strip()
+            for name in ("level", "shared_cpu_list", "size")
         )
         number = int(size.rstrip("KM")) * (2**20 if size.endswith("M") else 2**10)
         found.setdefault(int(level), {})[shared] = number  # cores that share one name it alike
@@ -162,7 +162,15 @@ def sweep(array_bytes: int) -> Work:
     return tensor.sum, tensor.nbytes, tensor.nbytes
 
 
-def peak_bytes(of: int = resource.RUSAGE_SELF) -> int:
-    """Most memory that this process has held so far, or the largest of those it started."""
+def peak_bytes(*, started: bool = False) -> int | None:
+    """Most memory that this process has held so far, or the largest of those it started.
+
+    None on Windows, which does not tell.
+    """
+    try:
+        import resource
+    except ImportError:
+        return None
+    of = resource.RUSAGE_CHILDREN if started else resource.RUSAGE_SELF
     kilobyte = 1 if sys.platform == "darwin" else 1024  # what ru_maxrss counts in
     return resource.getrusage(of).ru_maxrss * kilobyte

@@ -13,7 +13,6 @@ import contextlib
 import json
 import os
 import queue
-import resource
 import signal
 import subprocess
 import sys
@@ -47,12 +46,16 @@ def measure(names: list[str], *, dry: bool) -> None:
 @contextlib.contextmanager
 def started(command: list[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
     """A process that ends here, with all that it has started."""
-    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, text=True, **options)
+    process = subprocess.Popen(
+        command, cwd=ROOT, start_new_session=True, encoding="utf-8", **options
+    )
     try:
         yield process
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
 
 
@@ -113,7 +116,9 @@ def driver() -> str | None:
     """Version of the GPU's driver, as its own tool tells it."""
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            command, capture_output=True, encoding="utf-8", check=True
+        ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return None
 
@@ -136,7 +141,7 @@ def earlier(record: dict[str, Any], target: Path) -> dict[str, Any]:
 
 def keep(record: dict[str, Any], target: Path) -> None:
     """Write a record and its picture; each file is the old one or the new one, never half."""
-    record["peak_memory_bytes"] = machine.peak_bytes(resource.RUSAGE_CHILDREN)
+    record["peak_memory_bytes"] = machine.peak_bytes(started=True)
     texts = {".json": json.dumps(record, indent=1) + "\n", ".svg": picture.draw(record)}
     target.parent.mkdir(parents=True, exist_ok=True)
     for suffix, text in texts.items():

@@ -141,7 +141,8 @@ def main() -> None:
     results, failed = measured(only)
     peak = machine.peak_bytes()
     head |= {"absent": absent, "failed": failed, "peak_memory_bytes": peak}
-    print(f"\npeak memory of all rows: {peak / 1e9:.1f} GB (limit {LIMIT_BYTES / 1e9:.0f} GB)")
+    told = "unknown" if peak is None else f"{peak / 1e9:.1f} GB"
+    print(f"\npeak memory of all rows: {told} (limit {LIMIT_BYTES / 1e9:.0f} GB)")
     if options.store:
         store(head, results, some=bool(options.only))
     if failed:

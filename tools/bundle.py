@@ -56,5 +56,5 @@ if __name__ == "__main__":
         data.write()
         data.write_schemas()
         build(STATIC)
-        (STATIC / "living.node.mjs").rename(CACHE / "living.node.mjs")
+        (STATIC / "living.node.mjs").replace(CACHE / "living.node.mjs")
         pictures.main()

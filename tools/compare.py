@@ -53,7 +53,7 @@ def main(revision: str, *stems: str) -> None:
     for path in (p for p in paths if not stems or p.stem in stems):
         name = path.relative_to(ROOT).as_posix()
         shown = subprocess.run(
-            ["git", "show", f"{revision}:{name}"], cwd=ROOT, capture_output=True, text=True
+            ["git", "show", f"{revision}:{name}"], cwd=ROOT, capture_output=True, encoding="utf-8"
         )
         if shown.returncode:
             print(f"{name}: not in {revision}")

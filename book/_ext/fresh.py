@@ -34,11 +34,11 @@ def outdated_notebooks(
     # _build/.jupyter_cache, beside the folder of the pages
     cache = Path(app.outdir).parent / ".jupyter_cache"
     mark = cache / "mini_attn.sha256"
-    if mark.exists() and mark.read_text() == now:
+    if mark.exists() and mark.read_text(encoding="utf-8") == now:
         return []
     shutil.rmtree(cache, ignore_errors=True)
     cache.mkdir(parents=True)
-    mark.write_text(now)
+    mark.write_text(now, encoding="utf-8")
     return [name for name in env.found_docs if str(env.doc2path(name)).endswith(".ipynb")]
 
 

@@ -17,7 +17,7 @@ def git(folder: str, *arguments: str) -> str:
     """Output of a git command in a folder; empty where there is no git or no repository."""
     try:
         answer = subprocess.run(
-            ["git", "-C", folder, *arguments], capture_output=True, text=True, check=True
+            ["git", "-C", folder, *arguments], capture_output=True, encoding="utf-8", check=True
         )
     except (OSError, subprocess.CalledProcessError):
         return ""

@@ -177,7 +177,7 @@ def main() -> None:
     """Build, unless nothing has changed since the last time."""
     now = state()
     mark = OUT / "state.sha256"
-    if mark.exists() and mark.read_text() == now:
+    if mark.exists() and mark.read_text(encoding="utf-8") == now:
         say("nothing has changed")
         return
     began = time.monotonic()
@@ -196,7 +196,7 @@ def main() -> None:
         build_site()
     except StepError as reason:
         sys.exit(f"[lite] {reason}")
-    mark.write_text(now)
+    mark.write_text(now, encoding="utf-8")
     sizes = {name: weight(OUT / name) for name in ("static", "weights", "build", "extensions")}
     parts = ", ".join(f"{name} {size:.0f}" for name, size in sizes.items())
     seconds = time.monotonic() - began

@@ -51,7 +51,7 @@ def run(*command: object, folder: Path = ROOT, path: str = "") -> None:
     """Run a command quietly, with a folder before the others on its PATH; show a failure."""
     environment = {**os.environ, "PATH": f"{path}{os.pathsep if path else ''}{os.environ['PATH']}"}
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False
     )
     if done.returncode:
         print(done.stdout[-4000:], done.stderr[-4000:], sep="\n", file=sys.stderr)
@@ -62,13 +62,13 @@ def make_environment() -> None:
     """Make .venv-lite as requirements.txt says, unless it is so already."""
     wanted = HERE / "requirements.txt"
     mark = VENV / "requirements.sha256"
-    if mark.exists() and mark.read_text() == sha256(wanted):
+    if mark.exists() and mark.read_text(encoding="utf-8") == sha256(wanted):
         return
     say("making .venv-lite (about 40 MB to download)")
     shutil.rmtree(VENV, ignore_errors=True)
     venv.create(VENV, with_pip=True)
     run(BIN / "python", "-m", "pip", "install", "--quiet", "-r", wanted)
-    mark.write_text(sha256(wanted))
+    mark.write_text(sha256(wanted), encoding="utf-8")
 
 
 def kept(name: str, expected: str) -> bool:

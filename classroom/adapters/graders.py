@@ -27,7 +27,7 @@ def _pip(*arguments: str) -> None:
     """Run the environment's own pip; a failure ends the command with pip's words."""
     pip = [str(BIN / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     command = [*pip, *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         sys.exit(f"[graders] pip failed: {done.stderr[-2000:].strip()}")
 
@@ -42,7 +42,7 @@ def make_environment() -> bool:
     """
     wanted = hashlib.sha256(PINS.read_bytes() + str(ROOT).encode()).hexdigest()
     mark = VENV / "requirements.sha256"
-    if mark.exists() and mark.read_text() == wanted:
+    if mark.exists() and mark.read_text(encoding="utf-8") == wanted:
         return False
     print("[graders] making .venv-grading (about 180 MB to download)", flush=True)
     shutil.rmtree(VENV, ignore_errors=True)
@@ -51,7 +51,7 @@ def make_environment() -> bool:
     _pip("--no-compile", "--requirement", str(PINS))
     # From the checkout and not a copy: what is graded with is what is there.
     _pip("--no-build-isolation", "--editable", str(ROOT))
-    mark.write_text(wanted)
+    mark.write_text(wanted, encoding="utf-8")
     return True
 
 

@@ -30,7 +30,7 @@ READ = {".ipynb", ".js", ".json", ".md", ".py", ".toml", ".txt", ".yml"}
 def _tracked(root: Path) -> list[str]:
     """Paths of the files in the repository."""
     command = ["git", "-C", str(root), "ls-files", "-z"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         raise ConfigError(f"{root} is no git repository: {done.stderr.strip()}")
     return [name for name in done.stdout.split("\0") if name and (root / name).is_file()]

@@ -55,7 +55,7 @@ def build_wheel(
             [str(python), "-m", "pip", "wheel", *options, copy],
             env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=False,
         )
     if done.returncode:
