@@ -123,13 +123,13 @@ def overview() -> str:
 def help_on(name: str) -> str:
     """Return what one command does and the words that it takes."""
     command = COMMANDS[name]
-    lines = [f"{CALLED} {name}: {command.about}"]
+    lines = [f"{name}: {command.about}"]
     if command.more:
         lines += ["", *textwrap.wrap(command.more, 78)]
     lines += [""] + [f"  {v.name + '=':<12} {v.about}" for v in (*command.variables, *EVERYWHERE)]
     if command.own:
         program = command.steps[-1][0]
-        lines += ["", f"`python -m tools {name} …` hands other words on to {program}."]
+        lines += ["", f"With `python -m tools`, other words go to {program}."]
     return "\n".join(lines)
 
 

@@ -20,6 +20,7 @@ import pytest
 
 from tools import ROOT
 from tools.bundle import packages
+from tools.commands import COMMANDS
 
 pytestmark = pytest.mark.slow
 
@@ -85,11 +86,10 @@ def places_of(touched: set[str], places: list[str]) -> tuple[set[str], set[str]]
 
 
 def module_of(command: str) -> list[str]:
-    """Return the Python module that a command runs: one of make's is looked up in the Makefile."""
-    target = command.removeprefix("make ")
-    recipe = re.search(rf"^{target}:.*\n\t@\$\(BIN\)/python (-m \S+)$",
-                       (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)  # fmt: skip
-    return (recipe[1] if recipe else command.removeprefix("python ")).split()
+    """Return the Python module that a command runs: one of make's is looked up in its table."""
+    if command.startswith("make "):
+        return ["-m", *COMMANDS[command.removeprefix("make ")].steps[-1]]
+    return command.removeprefix("python ").split()
 
 
 def python(folder: Path, *arguments: str) -> str:

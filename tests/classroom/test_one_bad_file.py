@@ -143,7 +143,8 @@ def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("classroom.grading.batch.judge", _judged)
     monkeypatch.setattr(grade, "read", once)
-    monkeypatch.setattr(grade, "probe", lambda: dict.fromkeys(("landlock", "seccomp", "hook"), True))
+    held = dict.fromkeys(("landlock", "seccomp", "hook"), True)
+    monkeypatch.setattr(grade, "probe", lambda: held)
 
 
 def times_of(folder: Path, out: Path) -> Late:

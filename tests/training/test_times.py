@@ -8,7 +8,7 @@ import pytest
 
 from tools import ROOT
 
-PLACES = ("Makefile", "CONTRIBUTING.md", "book/model.ipynb")
+PLACES = ("tools/commands.py", "CONTRIBUTING.md", "book/model.ipynb")
 
 
 @pytest.mark.parametrize("place", PLACES)
