@@ -46,6 +46,11 @@ def check_array(name: str, tensor: Any) -> None:
     shapes.check_array(name, tensor, Tensor)
 
 
+def exact_device(device: torch.device) -> torch.device:
+    """Return where float64 is computed for a device: Apple's has none."""
+    return torch.device("cpu") if device.type == "mps" else device
+
+
 def check_floating(name: str, tensor: Any) -> None:
     """Refuse what is no tensor of real floating-point numbers."""
     check_array(name, tensor)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.decoding import Generation
-from mini_attn.torch._module import check_token_ids, check_whole
+from mini_attn.torch._module import check_token_ids, check_whole, exact_device
 from mini_attn.torch.decoding.sampling import sample_token
 from mini_attn.torch.layers._pass import unwrapped
 from mini_attn.torch.layers.decoder import Decoder
@@ -340,7 +340,7 @@ def _with_room(tokens: Tensor, new: int) -> Tensor:
 def _first_scores(tokens: Tensor, n_beams: int) -> Tensor:
     """All beams of a prompt begin equal: only the first counts."""
     size, kind = (len(tokens), n_beams), torch.float64
-    scores = torch.full(size, float("-inf"), dtype=kind, device=tokens.device)
+    scores = torch.full(size, float("-inf"), dtype=kind, device=exact_device(tokens.device))
     scores[:, 0] = 0.0
     return scores
 
@@ -348,13 +348,14 @@ def _first_scores(tokens: Tensor, n_beams: int) -> Tensor:
 def _best(logits: Tensor, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The likeliest continuations: scores (batch, n_beams), rows they continue, tokens."""
     batch, n_beams = scores.shape
-    steps = logits.double().log_softmax(dim=-1).reshape(batch, n_beams, -1)
+    steps = logits.to(scores.device).double().log_softmax(dim=-1).reshape(batch, n_beams, -1)
     vocab_size = steps.shape[2]
     total = (scores[:, :, None] + steps).reshape(batch, -1)
     ordered, order = total.sort(dim=1, descending=True, stable=True)
     best = order[:, :n_beams]
     origin = best // vocab_size + n_beams * torch.arange(batch, device=best.device)[:, None]
-    return ordered[:, :n_beams], origin.flatten(), (best % vocab_size).flatten()
+    rows, tokens = (found.flatten().to(logits.device) for found in (origin, best % vocab_size))
+    return ordered[:, :n_beams], rows, tokens
 
 
 _GENERATION = Generation(

@@ -8,7 +8,7 @@ from torch import Tensor
 from mini_attn.config import check_sampling
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import named_shapes
-from mini_attn.torch._module import DTYPES
+from mini_attn.torch._module import DTYPES, exact_device
 from mini_attn.torch.attention.softmax import softmax
 
 __all__ = ["filter_logits", "sample_token"]
@@ -21,8 +21,7 @@ def exact_logits(logits: Tensor) -> tuple[Tensor, Tensor]:
         raise DTypeError(f"logits must be floating point, got {logits.dtype}")
     if not sizes["vocab_size"]:
         raise ShapeError(f"logits must not be empty, got shape {tuple(logits.shape)}")
-    home = "cpu" if logits.device.type == "mps" else logits.device  # it has no float64
-    exact = logits.to(home, torch.float64)
+    exact = logits.to(exact_device(logits.device)).double()
     top = exact.amax(dim=-1, keepdim=True)  # NaN where there is one in the row
     wrong = ~top[:, 0].isfinite()
     if bool(wrong.any()):
@@ -171,6 +170,7 @@ def sample_token(
     # A token is drawn where a uniform number falls among the summed probabilities.
     total = softmax(relative.masked_fill(~kept, float("-inf"))).cumsum(dim=-1)
     source = None if generator is None else generator.device
-    falls = torch.rand(len(total), 1, generator=generator, dtype=torch.float64, device=source)
-    drawn = (total > falls.to(total.device) * total[:, -1:]).int().argmax(dim=-1)
+    kind = torch.float64 if source is None or exact_device(source) == source else torch.float32
+    falls = torch.rand(len(total), 1, generator=generator, dtype=kind, device=source)
+    drawn = (total > falls.to(total) * total[:, -1:]).int().argmax(dim=-1)
     return drawn.to(logits.device)

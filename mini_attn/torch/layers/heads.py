@@ -10,7 +10,7 @@ from mini_attn.caching.validation import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import DType, check_count, named_shapes
-from mini_attn.torch._module import Module, check_tokens, kind_of
+from mini_attn.torch._module import Module, check_tokens, exact_device, kind_of
 from mini_attn.torch.attention._sinks import draw_sinks
 from mini_attn.torch.attention._visibility import check_visibility, of_one_token
 from mini_attn.torch.attention.dot_product import attend, attend_watched
@@ -302,7 +302,10 @@ class GroupedQueryAttention(Module):
     def _alibi(self, positions: Tensor, keys: Tensor) -> Tensor:
         """The bias (1 or batch, n_heads, q_len, kv_len) of the keys' distances."""
         assert self._slopes is not None
-        bias = fall_with_distance(self._slopes.to(keys.device), positions, keys)
+        home = exact_device(keys.device)
+        bias = fall_with_distance(self._slopes.to(home), positions.to(home), keys.to(home))
+        if home != keys.device:
+            bias = bias.float().to(keys.device)
         return bias if bias.ndim == 4 else bias[None]
 
     def _cross(

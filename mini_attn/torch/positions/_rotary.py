@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.config import DynamicNTK, LongRoPE, RopeConfig, RopeFrequencies
+from mini_attn.torch._module import exact_device
 from mini_attn.torch.positions.rope import cos_and_sin, rope_frequencies
 
 
@@ -32,8 +33,8 @@ class Rotary:
         if isinstance(self.rule[2], DynamicNTK | LongRoPE):  # their speed follows the length
             last = int(positions.max()) if positions.numel() else 0
             inv_freq, rope_factor, _ = self._frequencies(max(last, 0) + 1)  # -1: all is padding
-        elif inv_freq.device != positions.device and positions.device.type != "mps":
-            inv_freq = self._inv_freq = inv_freq.to(positions.device)  # once, not in each step
+        elif inv_freq.device != (home := exact_device(positions.device)):
+            inv_freq = self._inv_freq = inv_freq.to(home)  # once, not in each step
         return cos_and_sin(
             positions, inv_freq, rope_factor, torch.promote_types(dtype, torch.float32)
         )

@@ -16,6 +16,7 @@ from mini_attn.torch._module import (
     check_floating,
     check_positions,
     check_whole,
+    exact_device,
     parameter,
     wide,
 )
@@ -96,7 +97,7 @@ def sinusoids(positions: Tensor, d_model: int, kind: torch.dtype) -> Tensor:
 
 def sines_and_cosines(positions: Tensor, d_model: int, theta: float, dtype: torch.dtype) -> Tensor:
     """`sinusoidal_positions` without checks."""
-    exact = "cpu" if positions.device.type == "mps" else positions.device  # it has no float64
+    exact = exact_device(positions.device)
     pairs = torch.arange(0, d_model, 2, dtype=torch.float64, device=exact)
     angles = positions.to(exact)[..., None] * theta ** (-pairs / d_model)
     out = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
