@@ -57,9 +57,9 @@ def kernel_error(which: str, dtype: str, device: str) -> float:
 
 def kernel_errors() -> dict[str, dict[str, float]]:
     """All kernels and types, in a process whose Triton runs where it can run here."""
-    import torch
+    from benchmarks.machine import best_device
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = "cuda" if best_device() == "cuda" else "cpu"  # Triton has no build for another
     environment = os.environ | ({} if device == "cuda" else {"TRITON_INTERPRET": "1"})
     command = [sys.executable, "-m", "benchmarks.equivalences", "--kernels", device]
     done = subprocess.run(

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 
 import mini_attn.torch as mt
-from benchmarks.machine import installed, milliseconds
+from benchmarks.machine import best_device, gpu_name, installed, milliseconds
 from mini_attn import cost
 from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
 from mini_attn.torch.attention._latent_attention import attend_latents
@@ -44,8 +44,10 @@ def seconds_of(run: Callable[[], Any], device: str, flush: torch.Tensor) -> floa
     """Seconds of one run whose data are not in the caches."""
     flush.zero_()
     if not device.startswith("cuda"):
+        wait(device)
         start = time.perf_counter()
         run()
+        wait(device)
         return time.perf_counter() - start
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record()
@@ -59,7 +61,7 @@ def side_by_side(
     runs: dict[str, Callable[[], Any]], device: str, *, repeats: int = 20
 ) -> dict[str, float]:
     """Shortest seconds of each run on a device, taken in turn, each with cold caches."""
-    size = FLUSH_BYTES if device.startswith("cuda") else 1
+    size = 1 if device == "cpu" else FLUSH_BYTES
     flush = torch.empty(size, dtype=torch.int8, device=device)
     ready = {name: replayed(run, device) for name, run in runs.items()}
     for run in ready.values():
@@ -243,11 +245,13 @@ def wait(device: str) -> None:
     """Until a device has done all it was given."""
     if device.startswith("cuda"):
         torch.cuda.synchronize()
+    elif device == "mps":
+        torch.mps.synchronize()
 
 
 def itself(bandwidth: float, rate: float, device: str) -> dict[str, Any]:
     """Measure the device by itself, as the yardstick for the rest."""
-    name = torch.cuda.get_device_name() if device.startswith("cuda") else "no GPU"
+    name = "no GPU" if device == "cpu" else gpu_name()
     return {
         "sizes": f"{name}, copy of 1 GiB, product of 8192 x 8192",
         "copy_bytes_per_second": bandwidth,
@@ -255,8 +259,9 @@ def itself(bandwidth: float, rate: float, device: str) -> dict[str, Any]:
     }
 
 
-def rows(device: str = "cuda") -> dict[str, Callable[[], dict[str, Any]]]:
+def rows(device: str | None = None) -> dict[str, Callable[[], dict[str, Any]]]:
     """The GPU's rows under their names; what the device can do is measured first."""
+    device = device or best_device()
     bandwidth, rate = copy_bandwidth(device), matmul_rate(device)
     found: dict[str, Callable[[], dict[str, Any]]] = {
         "gpu": lambda: itself(bandwidth, rate, device),

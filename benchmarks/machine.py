@@ -24,10 +24,26 @@ def describe() -> dict[str, Any]:
     found = {name: installed(name) for name in PACKAGES}
     return {
         "machine": f"{processor()}, {torch.get_num_threads()} threads, {platform.system()}",
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "device": best_device(),
+        "gpu": gpu_name(),
         "versions": {"python": platform.python_version(), **found},
         "date": date.today().isoformat(),
     }
+
+
+def best_device() -> str:
+    """Return the device that PyTorch computes on: ``cuda`` or ``mps`` where it sees one."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def gpu_name() -> str | None:
+    """Name of the GPU that PyTorch sees, or None."""
+    device = best_device()
+    if device == "cpu":
+        return None
+    return torch.cuda.get_device_name() if device == "cuda" else f"{processor()}'s own ({device})"
 
 
 def installed(name: str) -> str | None:

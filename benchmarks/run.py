@@ -1,7 +1,7 @@
 """Measure every row that this machine can, print the table and keep the raw figures.
 
-Run by ``make bench``. The page's rows need the built book and Chromium, the GPU's rows a CUDA
-device; a row whose need is not met is named and left out.
+Run by ``make bench``. The page's rows need the built book and Chromium, the GPU's rows a
+GPU that PyTorch sees; a row whose need is not met is named and left out.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
-
-import torch
 
 from benchmarks import attention, caches, facts, gpu, machine, picture, positions
 from benchmarks.quoted import quote
@@ -86,7 +84,7 @@ def rows(read: dict[str, float], rate: float) -> tuple[dict[str, Row], dict[str,
             machine.installed("transformers") is not None,
             "the peer, transformers, is not installed",
         ),
-        "gpu": (gpu.rows, torch.cuda.is_available(), "there is no CUDA device"),
+        "gpu": (gpu.rows, machine.best_device() != "cpu", "PyTorch sees no GPU (cuda or mps)"),
         "book": (
             page_rows,
             (ROOT / "_build/html/book").exists() and machine.installed("playwright") is not None,

@@ -163,9 +163,10 @@ def grade_folder(
     ConfigError
         If there is nothing to grade, ``folder`` holds something else than submissions, or no
         answer that names the sheet, ``out`` lies in ``folder``, another run writes to ``out``,
-        ``out`` cannot be written to, this machine cannot run answers or lock them up, there is no sheet and what
-        came in disagrees, the seed of the numbers is missing or another one, or a date, a mark or
-        a student to be graded again is not what it must be; then nothing is graded.
+        ``out`` cannot be written to, this machine cannot run answers or lock them up, there is no
+        sheet and what came in disagrees, the seed of the numbers is missing or another one, or a
+        date, a mark or a student to be graded again is not what it must be; then nothing is
+        graded.
     """
     refuse_folder(folder, out)
     if again and seed:

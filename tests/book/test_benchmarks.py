@@ -183,10 +183,51 @@ def test_an_import_is_timed_in_its_own_interpreter():
     assert 0 < facts.seconds_to_import("json", rounds=1) < 5
 
 
-def test_without_a_device_the_rows_of_the_gpu_are_named_and_left_out(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+def seen(monkeypatch, *, cuda=False, mps=False):
+    """Let PyTorch see these GPUs."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "device", "name"),
+    [
+        ({}, "cpu", None),
+        ({"cuda": True, "mps": True}, "cuda", "a GPU"),
+        ({"mps": True}, "mps", "a chip's own (mps)"),
+    ],
+)
+def test_the_head_names_the_device(monkeypatch, gpus, device, name):
+    monkeypatch.setattr(machine, "processor", lambda: "a chip")
+    seen(monkeypatch, **gpus)
+    head = machine.describe()
+    assert (head["device"], head["gpu"]) == (device, name)
+
+
+def test_the_rows_of_the_gpu_are_measured_on_the_one_that_is_there(monkeypatch):
+    asked = []
+    monkeypatch.setattr(gpu, "copy_bandwidth", lambda device: asked.append(device) or RATE)
+    monkeypatch.setattr(gpu, "matmul_rate", lambda device: RATE)
+    seen(monkeypatch, mps=True)
     found, absent = run.rows({"torch": RATE, "numpy": RATE}, RATE)
-    assert absent["gpu"] == "there is no CUDA device"
+    assert asked == ["mps"]
+    assert "gpu, prefill attention" in found
+    assert "gpu" not in absent
+
+
+def test_a_run_on_apples_gpu_is_waited_for(monkeypatch):
+    """It computes while Python goes on."""
+    done = []
+    monkeypatch.setattr(torch.mps, "synchronize", lambda: done.append("waited"))
+    gpu.seconds_of(lambda: done.append("run"), "mps", torch.empty(1))
+    assert done == ["waited", "run", "waited"]
+
+
+def test_without_a_device_the_rows_of_the_gpu_are_named_and_left_out(monkeypatch):
+    seen(monkeypatch)
+    found, absent = run.rows({"torch": RATE, "numpy": RATE}, RATE)
+    assert absent["gpu"] == "PyTorch sees no GPU (cuda or mps)"
     assert not [name for name in found if name.startswith("gpu")]
     for name in ("cached decode", "prefill attention", "every cache", "imports"):
         assert name in found
