@@ -7,7 +7,9 @@ edges, which any language can read.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterable
+from functools import lru_cache, reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +87,14 @@ class Machine(NamedTuple):
     orders: Array
 
 
+def _added(weights: Iterable[float]) -> float:
+    """Add from left to right. From Python 3.12 on, `sum` corrects its rounding on the way.
+
+    Nodes are told apart by their shares to the last bit, so there would be other ones.
+    """
+    return reduce(add, weights, 0.0)
+
+
 def _open(ways: _Ways, states: dict[str, tuple[Line, ...]]) -> _Ways:
     """The ways with a word to say: where a line is over, the lines of the next state."""
     found: _Ways = {}
@@ -92,7 +102,7 @@ def _open(ways: _Ways, states: dict[str, tuple[Line, ...]]) -> _Ways:
         if rest:
             more = {(rest, state, moves): chance}
         else:
-            total = sum(line.weight for line in states[state])
+            total = _added(line.weight for line in states[state])
             after: _Ways = {}
             for line in states[state]:
                 key = (parse(line.text), line.then, line.moves)
@@ -131,9 +141,9 @@ def nodes_of(states: dict[str, tuple[Line, ...]]) -> list[list[Edge]]:
             now, later = ("", moves) if rest[1:] else (moves, "")
             after = by_slot.setdefault((rest[0], now), {})
             after[rest[1:], state, later] = after.get((rest[1:], state, later), 0.0) + chance
-        edges, total = [], sum(ways.values())
+        edges, total = [], _added(ways.values())
         for (slot, moves), after in by_slot.items():
-            weight = sum(after.values())
+            weight = _added(after.values())
             opened = _open({way: chance / weight for way, chance in after.items()}, states)
             number = numbers.setdefault(tuple(opened.items()), len(pending))
             if number == len(pending):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from typing import Any
 
@@ -259,11 +260,10 @@ class CacheCalculator(LivingWidget):
 def _told(text: str) -> str:
     """Return a docstring with the registry's kinds and the sizes of their caches in it."""
     sizes = {size.name: size for entry in REGISTRY.values() for size in entry.cache_sizes}
-    own = [
-        f"{name} : int\n        {size.label}, 1 to {size.most:,}." for name, size in sizes.items()
-    ]
+    own = [f"{name} : int\n    {size.label}, 1 to {size.most:,}." for name, size in sizes.items()]
     kinds = ", ".join(f'"{name}"' for name in REGISTRY)
-    return text.replace("{KINDS}", f"{{{kinds}}}").replace("OWN : int", "\n    ".join(own))
+    return text.replace("{KINDS}", f"{{{kinds}}}").replace("OWN : int", "\n".join(own))
 
 
-CacheCalculator.__doc__ = _told(CacheCalculator.__doc__ or "")
+# Without the indentation, which Python 3.13 and newer leave out themselves.
+CacheCalculator.__doc__ = _told(inspect.getdoc(CacheCalculator) or "")
