@@ -51,7 +51,7 @@ def ask(lines: list[str]) -> str:
             [sys.executable, "-m", "uv", "pip", "compile", str(asked), "--no-deps", "--universal",
              "--python-version", platform.python_version(), "--generate-hashes", "--no-header",
              "--no-annotate", "--no-emit-index-url", "--quiet"],
-            capture_output=True, text=True, check=False,
+            capture_output=True, encoding="utf-8", check=False,
         )  # fmt: skip
     if done.returncode:
         sys.exit(f"[lock] the index doesn't have every pin: {done.stderr.strip()}")

@@ -128,7 +128,8 @@ def browser(root: Path) -> list[Part]:
 def needed(root: Path) -> list[Part]:
     """Return what the package needs, in the versions that it's tested with."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pins = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", (root / "requirements.txt").read_text(), re.M))
+    lines = (root / "requirements.txt").read_text(encoding="utf-8")
+    pins = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", lines, re.M))
     found = []
     for requirement in map(Requirement, project["dependencies"]):
         asked = {"name": "asked for", "value": str(requirement)}

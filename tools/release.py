@@ -44,8 +44,8 @@ class ReleaseError(Exception):
 def git(root: Path, *arguments: str) -> str:
     """Return what git says about a tree."""
     try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True,
-                              check=True)  # fmt: skip
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True,
+                              encoding="utf-8", check=True)  # fmt: skip
     except FileNotFoundError:
         raise ReleaseError("git isn't installed, and a release is made of a commit") from None
     except subprocess.CalledProcessError as error:
@@ -80,7 +80,7 @@ def build(root: Path, seconds: int, folder: Path) -> tuple[Path, Path]:
         done = subprocess.run(
             [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(tree)],
             env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},  # as build_wheel
-            capture_output=True, text=True, check=False,
+            capture_output=True, encoding="utf-8", check=False,
         )  # fmt: skip
     if done.returncode:
         raise ReleaseError(f"the build failed: {(done.stdout + done.stderr)[-800:].strip()}")
