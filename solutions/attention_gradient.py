@@ -4,14 +4,19 @@ import numpy as np
 
 
 def attention_gradient(q, c, t, d_out):
+    # Forward again, since the backward pass needs the weights.
     scale = 1 / (np.sqrt(c.shape[1]) * t[:, None])  # (q_len, 1)
     scores = scale * (q @ c.T)  # (q_len, kv_len)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights = weights / weights.sum(axis=1, keepdims=True)
+    # Backward, from the output: c is the values here, so its transpose takes d_out back.
     d_weights = d_out @ c.T  # (q_len, kv_len)
+    # The softmax only shifts weight among the keys of a row, so a gradient that all its
+    # keys share moves nothing: it's taken off.
     mean = (d_weights * weights).sum(axis=1, keepdims=True)
     d_scores = weights * (d_weights - mean)
     back = scale * d_scores
+    # c is read twice, and the gradients of the two uses add up.
     d_c = weights.T @ d_out + back.T @ q  # as values, and as keys
     return back @ c, d_c, -(d_scores * scores).sum(axis=1) / t
 

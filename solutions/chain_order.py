@@ -6,6 +6,8 @@ import numpy as np
 
 
 def chain_order(sizes):
+    # Whatever product is done last, both parts are shorter chains of their own. So the best
+    # of a chain follows from the best of its parts, and each part is worked out once.
     n = len(sizes)
     sizes = [int(size) for size in sizes]
     table = {(i, i + 1): (0, 0) for i in range(n - 1)}  # a single matrix costs nothing
@@ -13,6 +15,7 @@ def chain_order(sizes):
         for i in range(n - length):
             j = i + length
             low, high = [], []
+            # Every place where the last product can split the chain.
             for k in range(i + 1, j):  # the last product contracts sizes[k]
                 last = 2 * sizes[i] * sizes[k] * sizes[j]
                 (a, b), (c, d) = table[i, k], table[k, j]

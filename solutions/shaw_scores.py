@@ -4,10 +4,13 @@ import numpy as np
 
 
 def shaw_scores(q, k, table):
+    # A table row for each distance, clipped at both ends. An array of (seq, seq, head_dim)
+    # isn't needed: every query meets each row once, and each pair picks its number.
     most, n = len(table) // 2, len(q)
     distance = np.arange(n)[None] - np.arange(n)[:, None]  # j - i, (seq, seq)
     rows = np.clip(distance, -most, most) + most
     each = q @ table.T  # (seq, 2 * most + 1)
+    # Both parts of the score share the scale.
     return (q @ k.T + np.take_along_axis(each, rows, axis=1)) / np.sqrt(q.shape[1])
 
 

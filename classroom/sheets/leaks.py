@@ -15,9 +15,15 @@ from pathlib import Path
 
 from mini_attn.exercises.spec import exercise, exercise_ids
 
-__all__ = ["flat", "leaks", "telling_line"]
+__all__ = ["code_lines", "flat", "leaks", "telling_line"]
 
 MARKUP = re.compile(r"[`*_$\\<>&]")
+
+
+def code_lines(source: str) -> list[str]:
+    """Lines without their indentation and without comments, as who copies code may drop those."""
+    lines = (line.strip() for line in source.splitlines())
+    return [line for line in lines if not line.startswith("#")]
 
 
 @cache
@@ -31,7 +37,7 @@ def telling_line(exercise_id: str) -> str:
     if exercise(exercise_id).kind == "open":
         return max((x for x in module.MODEL.splitlines() if not MARKUP.search(x)), key=len).strip()
     if callable(module.REFERENCE):
-        lines = [line.strip() for line in inspect.getsource(module.REFERENCE).splitlines()]
+        lines = code_lines(inspect.getsource(module.REFERENCE))
         starter = exercise(exercise_id).starter or ""
         return max((line for line in lines[1:] if line not in starter), key=len)
     source = inspect.getsource(module)

@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 
 from classroom import ROOT
-from classroom.sheets.leaks import flat, telling_line
+from classroom.sheets.leaks import code_lines, flat, telling_line
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
 
@@ -42,7 +42,7 @@ def _solution(exercise_id: str) -> list[str]:
     reference = getattr(import_module(f"solutions.{exercise_id}"), "REFERENCE", None)
     if not callable(reference):
         return [telling_line(exercise_id)]
-    lines = [line.strip() for line in inspect.getsource(reference).splitlines()[1:]]
+    lines = code_lines(inspect.getsource(reference))[1:]
     return [line for line in lines if len(line) > 20] or [telling_line(exercise_id)]
 
 
