@@ -27,7 +27,7 @@ from classroom.grading.judge import probe
 from classroom.grading.late import Late, Times, read_late, take_off
 from classroom.grading.likeness import alike
 from classroom.grading.mark_provenance import RECORD, Marked, lay_marks
-from classroom.grading.marks import FILE, make_table, read_marks
+from classroom.grading.marks import FILE, list_waiting, make_table, read_marks
 from classroom.grading.options import late_of, read_options, refuse_folder, sheet_of
 from classroom.grading.people import names_of, read_roster
 from classroom.grading.run_folder import (
@@ -198,10 +198,10 @@ def grade_folder(
         files = reports(run, results, roster=roster)
         names = pseudonyms(secret_key(out), counting) if nameless else {}
         write_kept(out, files | (anonymous(run, results, counting, names) if names else {}))
+        list_waiting(out / FILE, results)
         write_data(out / ASKED, choices)
-        write_data(
-            out / RECORD, graded.marked.record
-        )  # last: what was shown is what the teacher marks
+        # Last: what was shown is what the teacher marks.
+        write_data(out / RECORD, graded.marked.record)
     return results
 
 

@@ -3,14 +3,17 @@
 Points of an open question may be given criterion by criterion, in the order of its rubric, as
 ``2+0.5+1``.
 
-The file is the teacher's. A run makes it where there is none, and then only reads it, before
-anything is graded; what it says is laid over the results of the grader.
+The file is the teacher's. A run makes it where there is none, with a row for each answer in words
+that waits. Once anything was decided or changed there, a run only reads it, before anything is
+graded; what it says is laid over the results of the grader.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,14 +21,14 @@ from classroom.atomic import replace_file
 from classroom.grading.credit import total
 from classroom.grading.people import named_one, names_of
 from classroom.grading.tables import rows_of, separator_of, text_of
-from classroom.reports.feedback import COMMENT
-from classroom.reports.sanitize import clean
+from classroom.reports.feedback import COMMENT, NAME
+from classroom.reports.sanitize import clean, for_spreadsheet, shown_names
 from classroom.results import Answer, ByHand, Result
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import CRITERIA, exercise, exercise_ids
 
-__all__ = ["FILE", "Mark", "apply_marks", "make_table", "read_marks"]
+__all__ = ["FILE", "Mark", "apply_marks", "list_waiting", "make_table", "read_marks"]
 
 FILE = "marks.csv"
 COLUMNS = ("student", "exercise", "points", "comment")
@@ -62,10 +65,46 @@ class Mark:
     parts: tuple[float, ...] = ()
 
 
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in which nothing is decided, of students and exercises."""
+    file = io.StringIO(newline="")
+    csv.writer(file).writerows([COLUMNS, *([*row, "", ""] for row in rows)])
+    return f"\ufeff{file.getvalue()}"
+
+
 def make_table(path: Path) -> None:
     """An empty table, where nothing has this name yet."""
     if not path.exists() and not path.is_symlink():
-        replace_file(path, f"\ufeff{','.join(COLUMNS)}\r\n", private=True)
+        replace_file(path, _table([]), private=True)
+
+
+def list_waiting(path: Path, results: Sequence[Result]) -> None:
+    """Give each answer that waits for points a row, as long as the table is as a run wrote it.
+
+    Parameters
+    ----------
+    path : Path
+        The table.
+    results : sequence of Result
+        With the teacher's marks.
+    """
+    try:
+        text = path.read_bytes().decode()
+        rows = [row[:2] for row in csv.reader(io.StringIO(text, newline=""))][1:]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return
+    if path.is_symlink() or text != _table(rows):
+        return
+    shown = shown_names((r.student for r in results), NAME)  # as in the table of grades
+    waiting = [
+        (for_spreadsheet(shown[result.student]), answer.id)
+        for result in results
+        for answer in result.answers
+        if answer.state == "to mark"
+    ]
+    now = _table(sorted(waiting, key=lambda row: (row[1], row[0].casefold(), row[0])))
+    if now != text:
+        replace_file(path, now, private=True)
 
 
 def _places(path: Path, header: list[str]) -> list[int]:

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from markupsafe import Markup
+
 from classroom.reports.feedback import DEFAULT, LINE, NAME, place_of
 from classroom.reports.sanitize import clean, shown_names
 from classroom.results import Answer, Result, Run
+from classroom.sheets.typeset import formula, html
 from mini_attn.exercises.spec import exercise
 
 __all__ = ["TO_MARK", "lines_of", "to_mark", "unmarked"]
@@ -38,6 +41,14 @@ def _paragraphs(text: str) -> list[str]:
     return [clean(part, LENGTH) for part in text.strip().split("\n\n")]
 
 
+def _set(text: str) -> Markup | None:
+    """Return a text of ours with its formulas set, as MathML; None where nothing can set them."""
+    try:
+        return html(text, lambda source, display: formula(source, display, "mathml"))
+    except (OSError, ValueError):  # no Node.js on this machine: the page shows the source
+        return None
+
+
 def _known(exercise_id: str, of: float) -> dict[str, Any]:
     """Return what a marker goes by: rubric, model answer, and answers marked already."""
     task, solution = exercise(exercise_id), import_module(f"solutions.{exercise_id}")
@@ -46,6 +57,7 @@ def _known(exercise_id: str, of: float) -> dict[str, Any]:
         "id": exercise_id,
         "title": task.title,
         "text": lines_of(task.text),
+        "set": _set(task.text),
         "rubric": list(task.rubric.items()),
         "of": of,
         "scaled": "" if of == task.points else f"{task.points} points become {of} on this sheet.",

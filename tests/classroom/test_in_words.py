@@ -198,3 +198,68 @@ def test_other_graders_leave_it_to_people() -> None:
     assert begin in sources
     assert learned_factor.MODEL.strip() in sources
     assert sources.index(begin) < sources.index(WORDS) < sources.index(learned_factor.MODEL.strip())
+
+
+def rows_of_marks(out: Path) -> list[list[str]]:
+    """Return the rows of the teacher's table."""
+    text = (out / FILE).read_text(encoding="utf-8-sig")
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def test_the_table_lists_what_waits_until_somebody_writes_in_it(hand_in: Hand) -> None:
+    folder = hand_in("=ada", "Because.")
+    _, out = graded(folder)
+    header = ["student", "exercise", "points", "comment"]
+    assert rows_of_marks(out) == [header, [row_of(out, "'=ada")["student"], KEY, "", ""]]
+    hand_in("bo", "Why not?")
+    hand_in("cy")  # the starter: nothing waits
+    graded(folder)  # nothing was decided in it yet
+    assert [row[0] for row in rows_of_marks(out)[1:]] == ["'=ada", "bo"]
+    written = (out / FILE).read_text(encoding="utf-8").replace(f"bo,{KEY},,", f"bo,{KEY},2,")
+    (out / FILE).write_text(written, encoding="utf-8", newline="")
+    hand_in("di", "Hm.")
+    results, _ = graded(folder)
+    assert (out / FILE).read_bytes() == written.encode()  # the teacher's, from here on
+    assert [r.answers[1].state for r in results] == [
+        "to mark",
+        "marked",
+        "not attempted",
+        "to mark",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["student;exercise;points;comment\r\nada;learned_factor;;\r\n",
+             "student,exercise,points,comment\nada,learned_factor,,\n",
+             "student,exercise,points,comment\r\nada,learned_factor,,,\r\n"],
+)  # fmt: skip
+def test_a_table_that_somebody_saved_stays(hand_in: Hand, text: str) -> None:
+    """Also where no row says anything yet."""
+    folder = hand_in("ada", "Because.")
+    _, out = graded(folder)
+    (out / FILE).write_text(text, encoding="utf-8", newline="")
+    hand_in("bo", "Why not?")
+    graded(folder)
+    assert (out / FILE).read_bytes() == text.encode()
+
+
+def test_formulas_of_a_question_are_set_and_a_student_s_stay_text(
+    hand_in: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = hand_in("ada", "Because $\\sqrt{d}$ <b>is</b> there.")
+    _, out = graded(folder)
+    page = (out / "to-mark.html").read_text(encoding="utf-8")
+    task, answers = page.split("Rubric", 1)
+    assert task.count("<math") == exercise(KEY).text.count("$") / 2 > 0
+    assert "$" not in task.split("<h2", 1)[1]
+    assert "<math" not in answers
+    assert "Because $\\sqrt{d}$ &lt;b&gt;is" in answers
+
+    def broken(source: str, display: bool, output: str) -> str:
+        raise FileNotFoundError("node")
+
+    monkeypatch.setattr("classroom.reports.to_mark.formula", broken)
+    graded(folder)
+    page = (out / "to-mark.html").read_text(encoding="utf-8")
+    assert "<math" not in page
+    assert "$1/\\sqrt{d_k}$" in unescape(page)
