@@ -4,8 +4,9 @@ import numpy as np
 
 
 def alibi(slopes, q_len, kv_len):
-    # A cached step has fewer queries than keys: they are the last q_len of kv_len tokens.
-    # Numbered from 0, the query would stand before its keys, and the clip would hide every bias.
+    # A cached step has fewer queries than keys: they are the last q_len
+    # of kv_len tokens. Numbered from 0, the query would stand before
+    # its keys, and the clip would hide every bias.
     places = np.arange(kv_len - q_len, kv_len)[:, None]  # of the queries
     distance = np.maximum(places - np.arange(kv_len), 0)  # (q_len, kv_len)
     return -slopes[:, None, None] * distance

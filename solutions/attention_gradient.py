@@ -9,10 +9,11 @@ def attention_gradient(q, c, t, d_out):
     scores = scale * (q @ c.T)  # (q_len, kv_len)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights = weights / weights.sum(axis=1, keepdims=True)
-    # Backward, from the output: c is the values here, so its transpose takes d_out back.
+    # Backward, from the output: c is the values here, so its transpose
+    # takes d_out back.
     d_weights = d_out @ c.T  # (q_len, kv_len)
-    # The softmax only shifts weight among the keys of a row, so a gradient that all its
-    # keys share moves nothing: it's taken off.
+    # The softmax only shifts weight among the keys of a row, so a
+    # gradient that all its keys share moves nothing: it's taken off.
     mean = (d_weights * weights).sum(axis=1, keepdims=True)
     d_scores = weights * (d_weights - mean)
     back = scale * d_scores

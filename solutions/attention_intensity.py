@@ -4,10 +4,11 @@ import numpy as np
 
 
 def attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
-    # Every query head meets every token: once for the scores, once for the weighted sum.
+    # Every query head meets every token: once for the scores, once for
+    # the weighted sum.
     flops = 2 * 2 * n_heads * head_dim * kv_len
-    # Only key/value heads are stored, so only they move. With both counts over n_heads, the
-    # sharing would cancel, and that's the bug.
+    # Only key/value heads are stored, so only they move. With both
+    # counts over n_heads, the sharing would cancel, and that's the bug.
     moved = 2 * n_kv_heads * head_dim * kv_len * dtype_bytes
     return flops / moved
 

@@ -1,7 +1,8 @@
 """Milliseconds for a token when only the weights are read."""
 
-# One short sequence computes little and has a tiny cache: a token waits for the weights.
-# All of them are read once, 2 bytes each, by 8 devices that share the reading.
+# One short sequence computes little and has a tiny cache: a token waits
+# for the weights. All of them are read once, 2 bytes each, by 8 devices
+# that share the reading.
 parameters = 70_553_706_496
 REFERENCE = 1e3 * parameters * 2 / (8 * 3.35e12)
 

@@ -4,15 +4,18 @@ import numpy as np
 
 
 def least_error(W, levels):
-    # With fixed codes the error is a parabola in the scale, and its lowest point is known.
-    # So only the few sets of codes that can occur have to be tried.
+    # With fixed codes the error is a parabola in the scale, and its
+    # lowest point is known. So only the few sets of codes that can
+    # occur have to be tried.
     errors = []
     for w in np.abs(W):
-        # Codes change where w / scale passes a half: between two such scales they stay.
+        # Codes change where w / scale passes a half: between two such
+        # scales they stay.
         changes = np.unique(w[w > 0][:, None] / (np.arange(levels) + 0.5))
         ends = np.concatenate([[0], changes])
         best = w @ w  # the scale is so large that all codes are 0
-        # Any scale between two changes stands for all of them: it gives the same codes.
+        # Any scale between two changes stands for all of them: it gives
+        # the same codes.
         for scale in (ends[1:] + ends[:-1]) / 2:
             codes = np.rint(w / scale).clip(0, levels)
             fitted = (w @ codes) / (codes @ codes)

@@ -4,20 +4,23 @@ import numpy as np
 
 
 def block_attention(q, k, v, block):
-    # Three things are carried from block to block: the largest score so far, and both sums
-    # relative to it. No more than one block of scores exists at a time.
+    # Three things are carried from block to block: the largest score so
+    # far, and both sums relative to it. No more than one block of
+    # scores exists at a time.
     top = np.full(len(q), -np.inf)
     total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
     for start in range(0, len(k), block):
         scores = q @ k[start : start + block].T / np.sqrt(q.shape[1])
         new_top = np.maximum(top, scores.max(axis=1))
-        # The old sums were taken relative to the old maximum. One factor brings them to the new.
+        # The old sums were taken relative to the old maximum. One
+        # factor brings them to the new.
         keep = np.exp(top - new_top)
         weights = np.exp(scores - new_top[:, None])
         total = total * keep + weights.sum(axis=1)
         out = out * keep[:, None] + weights @ v[start : start + block]
         top = new_top
-    # Only the last block knows the whole sum, so the division waits for it.
+    # Only the last block knows the whole sum, so the division waits for
+    # it.
     return out / total[:, None]
 
 

@@ -4,8 +4,9 @@ import numpy as np
 
 
 def breaking_head(maps):
-    # Induction needs a head that looks at the word before: its weights lie one below the
-    # diagonal. The copying head, a layer later, reads what it found.
+    # Induction needs a head that looks at the word before: its weights
+    # lie one below the diagonal. The copying head, a layer later, reads
+    # what it found.
     before = np.diagonal(maps, -1, axis1=-2, axis2=-1).mean(axis=-1)
     below = before[:-1]  # nobody reads what a head of the last layer has found
     return np.array(np.unravel_index(below.argmax(), below.shape))

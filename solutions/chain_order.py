@@ -6,8 +6,9 @@ import numpy as np
 
 
 def chain_order(sizes):
-    # Whatever product is done last, both parts are shorter chains of their own. So the best
-    # of a chain follows from the best of its parts, and each part is worked out once.
+    # Whatever product is done last, both parts are shorter chains of
+    # their own. So the best of a chain follows from the best of its
+    # parts, and each part is worked out once.
     n = len(sizes)
     sizes = [int(size) for size in sizes]
     table = {(i, i + 1): (0, 0) for i in range(n - 1)}  # a single matrix costs nothing

@@ -4,9 +4,10 @@ import numpy as np
 
 
 def chunk_mask(q_positions, kv_positions):
-    # A chunk begins anywhere and a slot may be empty or out of order, so a slot's place in
-    # the array says nothing. Positions do: a query sees keys at its own or an earlier one.
-    # An empty slot has the position -1.
+    # A chunk begins anywhere and a slot may be empty or out of order,
+    # so a slot's place in the array says nothing. Positions do: a query
+    # sees keys at its own or an earlier one. An empty slot has the
+    # position -1.
     q, kv = q_positions[:, None], kv_positions[None, :]
     return (kv >= 0) & (kv <= q)
 

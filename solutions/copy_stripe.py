@@ -4,8 +4,9 @@ import numpy as np
 
 
 def copy_stripe(weights, period):
-    # A word of the second copy sits `period` rows below its first copy. What followed it then
-    # is one column further on, so the diagonal is period - 1 below the main one.
+    # A word of the second copy sits `period` rows below its first copy.
+    # What followed it then is one column further on, so the diagonal is
+    # period - 1 below the main one.
     stripe = np.diagonal(weights, 1 - period, axis1=-2, axis2=-1)
     return stripe[..., 2:].mean(axis=-1)  # rows period - 1 and period lie in the first copy
 

@@ -4,8 +4,9 @@ import numpy as np
 
 
 def expand_heads(k, n_heads):
-    # Query heads that share a key/value head are neighbors, so each one is repeated in place.
-    # Tiling the list gives 0 1 0 1 and not 0 0 1 1: the same shape, and the wrong heads.
+    # Query heads that share a key/value head are neighbors, so each one
+    # is repeated in place. Tiling the list gives 0 1 0 1 and not 0 0 1
+    # 1: the same shape, and the wrong heads.
     return np.repeat(k, n_heads // k.shape[1], axis=1)
 
 

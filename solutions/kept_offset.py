@@ -23,8 +23,9 @@ def _attend(q, k, v, k_held, v_held, at, *, q_at=None, k_at=None, sees=None, sca
 
 
 def after_forgetting(q, k, v, k_held, v_held, held_positions, seen):
-    # The cache has forgotten tokens, so its length isn't how many were seen. The new tokens
-    # go on where the text stands; kept keys are rotated to their old places already.
+    # The cache has forgotten tokens, so its length isn't how many were
+    # seen. The new tokens go on where the text stands; kept keys are
+    # rotated to their old places already.
     return _attend(q, k, v, k_held, v_held, seen + np.arange(len(q)))
 
 

@@ -4,11 +4,13 @@ import numpy as np
 
 
 def causal_weights(scores):
-    # The mask comes before the softmax: exp(-inf) is 0, and the visible keys share all the
-    # weight. Zeroed afterwards, a row would sum to less than 1.
+    # The mask comes before the softmax: exp(-inf) is 0, and the visible
+    # keys share all the weight. Zeroed afterwards, a row would sum to
+    # less than 1.
     seen = np.tril(np.ones(scores.shape, bool))
     hidden = np.where(seen, scores, -np.inf)
-    # The maximum of the visible scores, as a large hidden one would push them all to 0.
+    # The maximum of the visible scores, as a large hidden one would
+    # push them all to 0.
     weights = np.exp(hidden - hidden.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)
 

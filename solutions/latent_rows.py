@@ -4,15 +4,18 @@ import numpy as np
 
 
 def latent_rows(both, norm_weight, positions, inv_freq):
-    # Two things are cached side by side, and they're treated differently: the latent is
-    # normed, the key is rotated. The norm must not see the key's values.
+    # Two things are cached side by side, and they're treated
+    # differently: the latent is normed, the key is rotated. The norm
+    # must not see the key's values.
     rank = len(norm_weight)
     raw, key = both[:, :rank], both[:, rank:]
     latent = raw / np.sqrt((raw**2).mean(axis=-1, keepdims=True) + 1e-6) * norm_weight
-    # Positions in the text, not rows of this chunk: it may come after others.
+    # Positions in the text, not rows of this chunk: it may come after
+    # others.
     angles = positions[:, None] * inv_freq  # (seq, qk_rope_head_dim / 2)
     cos, sin = np.cos(angles), np.sin(angles)
-    # Written into a new array: the second line still needs the unrotated first value.
+    # Written into a new array: the second line still needs the
+    # unrotated first value.
     rope_key = np.empty_like(key)
     rope_key[:, 0::2] = key[:, 0::2] * cos - key[:, 1::2] * sin
     rope_key[:, 1::2] = key[:, 0::2] * sin + key[:, 1::2] * cos

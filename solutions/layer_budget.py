@@ -6,8 +6,9 @@ import numpy as np
 
 
 def layer_budget(n_bytes, loss, budgets):
-    # Few enough choices to look at all: each layer multiplies the sums so far by its kinds.
-    # A layer's best kind depends on what the others leave over, so none is fixed early.
+    # Few enough choices to look at all: each layer multiplies the sums
+    # so far by its kinds. A layer's best kind depends on what the
+    # others leave over, so none is fixed early.
     sizes, losses = np.zeros(1), np.zeros(1)
     for more, lost in zip(n_bytes, loss, strict=True):
         sizes = np.add.outer(sizes, more).ravel()

@@ -4,14 +4,15 @@ import numpy as np
 
 
 def attend_all_heads(q, k, v):
-    # The last two axes are a matrix for each head, and all heads are computed at once.
+    # The last two axes are a matrix for each head, and all heads are
+    # computed at once.
     scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = weights / weights.sum(axis=-1, keepdims=True)
     out = weights @ v  # (batch, n_heads, seq, head_dim)
-    # A reshape never moves a number, so the axes that become one must be neighbors first.
-    # Without the swap, a row would hold one head's numbers for several tokens. With one
-    # head nobody notices.
+    # A reshape never moves a number, so the axes that become one must
+    # be neighbors first. Without the swap, a row would hold one head's
+    # numbers for several tokens. With one head nobody notices.
     batch, n_heads, seq, head_dim = out.shape
     return out.swapaxes(1, 2).reshape(batch, seq, n_heads * head_dim)
 

@@ -20,9 +20,10 @@ def _search(loss, heads, best=min):
 
 
 def pair_heads(k, v):
-    # Replacing two heads by their mean loses |a - b|² / 2, whatever the others do: one table
-    # for keys and values holds all there is to know. The nearest pair first may leave two
-    # far ones, so every way to pair them is tried.
+    # Replacing two heads by their mean loses |a - b|² / 2, whatever the
+    # others do: one table for keys and values holds all there is to
+    # know. The nearest pair first may leave two far ones, so every way
+    # to pair them is tried.
     return np.array(_search(_table(k, v), list(range(len(k))))[1])
 
 

@@ -4,8 +4,9 @@ import numpy as np
 
 
 def prune_heads(W_q, W_k, W_v, W_o, n_heads, keep):
-    # A head is a block of columns where x goes in and the same block of rows of W_o where
-    # its result comes out. The rest is untouched, so the kept heads compute as before.
+    # A head is a block of columns where x goes in and the same block of
+    # rows of W_o where its result comes out. The rest is untouched, so
+    # the kept heads compute as before.
     head_dim = W_q.shape[1] // n_heads
     own = np.concatenate([np.arange(h * head_dim, (h + 1) * head_dim) for h in keep])
     return W_q[:, own], W_k[:, own], W_v[:, own], W_o[own]

@@ -4,13 +4,14 @@ import numpy as np
 
 
 def chunk_attention(q, k, v, k_ring, v_ring, ring_positions, start):
-    # A chunk that's written first overwrites keys that its own first tokens still need.
-    # So it attends to the old ring and itself, side by side.
+    # A chunk that's written first overwrites keys that its own first
+    # tokens still need. So it attends to the old ring and itself, side
+    # by side.
     window, here = len(k_ring), start + np.arange(len(q))
     at = np.concatenate([ring_positions, here])  # ring and chunk side by side
     keys, values = np.concatenate([k_ring, k]), np.concatenate([v_ring, v])
-    # Positions decide: not an empty slot, not the future, not outside the window. The
-    # order of the keys doesn't matter.
+    # Positions decide: not an empty slot, not the future, not outside
+    # the window. The order of the keys doesn't matter.
     behind = here[:, None] - at
     visible = (at >= 0) & (behind >= 0) & (behind < window)
     scores = np.where(visible, q @ keys.T / np.sqrt(q.shape[1]), -np.inf)

@@ -11,9 +11,11 @@ def rotate(x, positions):
 
 
 def chunk_scores(q, k, k_cache):
-    # The angle is that of the token's place in the text, and the chunk begins after the cache.
+    # The angle is that of the token's place in the text, and the chunk
+    # begins after the cache.
     here = len(k_cache) + np.arange(len(q))  # where this chunk really is
-    # Cached keys were rotated when they came in. A second time would turn them too far.
+    # Cached keys were rotated when they came in. A second time would
+    # turn them too far.
     keys = np.concatenate([k_cache, rotate(k, here)])
     return rotate(q, here) @ keys.T / np.sqrt(q.shape[1])
 

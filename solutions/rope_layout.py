@@ -4,11 +4,13 @@ import numpy as np
 
 
 def to_half(weight, n_heads):
-    # Each row makes one dimension of one head. Before, a pair is two neighboring rows; the
-    # half layout has all first ones, then all second ones, within the head.
+    # Each row makes one dimension of one head. Before, a pair is two
+    # neighboring rows; the half layout has all first ones, then all
+    # second ones, within the head.
     rows, d_model = weight.shape
     pairs_first = weight.reshape(n_heads, rows // n_heads // 2, 2, d_model)
-    # So the axis that says which of the pair moves in front of the axis of pairs.
+    # So the axis that says which of the pair moves in front of the axis
+    # of pairs.
     return pairs_first.swapaxes(1, 2).reshape(rows, d_model)
 
 

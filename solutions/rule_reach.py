@@ -4,11 +4,11 @@ import numpy as np
 
 
 def rule_reach(speeds, slowed, trained):
-    # A plane that came round in training has shown every angle. Only the others can meet a
-    # new one.
+    # A plane that came round in training has shown every angle. Only
+    # the others can meet a new one.
     slow = speeds * trained < 2 * np.pi  # did not come round: showed a part of the circle
-    # Slowed, a plane takes longer to reach the largest angle it has shown. The first to get
-    # there decides, so it's the minimum.
+    # Slowed, a plane takes longer to reach the largest angle it has
+    # shown. The first to get there decides, so it's the minimum.
     return (speeds[slow] * trained / slowed[:, slow]).min(axis=1)
 
 

@@ -7,10 +7,12 @@ def same_result(first, second, eps):
     # Broadcasting would make two shapes look comparable.
     if first.shape != second.shape:
         return np.bool_(False)
-    # Every comparison with NaN is false, so `difference > bound` never fails on it.
+    # Every comparison with NaN is false, so `difference > bound` never
+    # fails on it.
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         return np.bool_(False)
-    # Rounding grows with the numbers, so the bound does too; near 0 it stays.
+    # Rounding grows with the numbers, so the bound does too; near 0 it
+    # stays.
     bound = 8 * eps * max(1.0, np.abs(second).max())
     return np.abs(first - second).max() <= bound
 

@@ -4,8 +4,9 @@ import numpy as np
 
 
 def shared_blocks(prompt, texts, block_size):
-    # A key or value depends on all tokens before it, so a block is known by all of them up
-    # to its end. A number made of the tokens isn't enough: two texts can share it.
+    # A key or value depends on all tokens before it, so a block is
+    # known by all of them up to its end. A number made of the tokens
+    # isn't enough: two texts can share it.
     def keys(tokens):
         ends = range(block_size, len(tokens) + 1, block_size)
         return [tuple(tokens[:end].tolist()) for end in ends]  # the tokens, not a number
@@ -15,7 +16,8 @@ def shared_blocks(prompt, texts, block_size):
         for i, key in enumerate(keys(text)):
             known.setdefault(key, n * (len(text) // block_size) + i)
     blocks = [known.get(key, -1) for key in keys(prompt)]
-    # The last token has to run to give the next one, even if all is cached.
+    # The last token has to run to give the next one, even if all is
+    # cached.
     if blocks and len(prompt) % block_size == 0:
         blocks[-1] = -1
     return np.array(blocks, dtype=int)

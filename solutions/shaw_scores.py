@@ -4,8 +4,9 @@ import numpy as np
 
 
 def shaw_scores(q, k, table):
-    # A table row for each distance, clipped at both ends. An array of (seq, seq, head_dim)
-    # isn't needed: every query meets each row once, and each pair picks its number.
+    # A table row for each distance, clipped at both ends. An array of
+    # (seq, seq, head_dim) isn't needed: every query meets each row
+    # once, and each pair picks its number.
     most, n = len(table) // 2, len(q)
     distance = np.arange(n)[None] - np.arange(n)[:, None]  # j - i, (seq, seq)
     rows = np.clip(distance, -most, most) + most

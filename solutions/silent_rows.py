@@ -4,22 +4,25 @@ import numpy as np
 
 
 def split_attention(q, k, v, seen, span):
-    # A span in which a query sees nothing must get no share in the merge.
+    # A span in which a query sees nothing must get no share in the
+    # merge.
     outs, sums = [], []
     for start in range(0, len(k), span):
         some = slice(start, start + span)
         scores = np.where(seen[:, some], q @ k[some].T / np.sqrt(q.shape[1]), -np.inf)
         top = scores.max(axis=1)
-        # -inf minus -inf is NaN. The guards replace the maximum and the sum in empty rows...
+        # -inf minus -inf is NaN. The guards replace the maximum and the
+        # sum in empty rows...
         empty = np.isneginf(top)
         top = np.where(empty, 0.0, top)  # for the exponents
         weights = np.exp(scores - top[:, None])
         total = np.where(empty, 1.0, weights.sum(axis=1))
         outs.append(weights @ v[some] / total[:, None])
-        # ... but the lse has to stay -inf: any finite number, however low, can be larger than
-        # the true one of a row with low scores.
+        # ... but the lse has to stay -inf: any finite number, however
+        # low, can be larger than the true one of a row with low scores.
         sums.append(np.where(empty, -np.inf, top + np.log(total)))
-    # The merge needs the same guard, for a row that's empty in every span.
+    # The merge needs the same guard, for a row that's empty in every
+    # span.
     lse = np.array(sums)
     best = lse.max(axis=0)
     shares = np.exp(lse - np.where(np.isneginf(best), 0.0, best))

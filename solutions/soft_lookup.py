@@ -4,8 +4,8 @@ import numpy as np
 
 
 def soft_lookup(queries, keys, values):
-    # A row for each query. It shares one unit of weight among the keys, so largest score
-    # and sum run along the keys, the last axis.
+    # A row for each query. It shares one unit of weight among the keys,
+    # so largest score and sum run along the keys, the last axis.
     scores = queries @ keys.T  # (q_len, kv_len)
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True) @ values

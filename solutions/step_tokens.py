@@ -4,15 +4,17 @@ import numpy as np
 
 
 def step_tokens(done, left, budget, free, block_size):
-    # Sequences that decode go first: one token each, and someone waits for it. What's left
-    # of the budget goes to prompts.
+    # Sequences that decode go first: one token each, and someone waits
+    # for it. What's left of the budget goes to prompts.
     tokens = np.zeros(len(done), dtype=int)
     order = [*np.flatnonzero(left == 1), *np.flatnonzero(left > 1)]
     for i in order:
         n = min(left[i], budget)
-        # Only blocks that are newly begun count, so it's a difference of two round-ups.
+        # Only blocks that are newly begun count, so it's a difference
+        # of two round-ups.
         blocks = -(-(done[i] + n) // block_size) - -(-done[i] // block_size)
-        # Both or nothing: tokens without a block have no place for their keys.
+        # Both or nothing: tokens without a block have no place for
+        # their keys.
         if blocks <= free:
             tokens[i] = n
             budget, free = budget - n, free - blocks

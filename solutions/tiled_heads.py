@@ -1,7 +1,7 @@
 """Heads that are right although the order is wrong."""
 
-# Head h should read h // 4, since neighbors share. Tiling gives it h % 8. Where the two
-# agree the wrong order does no harm.
+# Head h should read h // 4, since neighbors share. Tiling gives it h %
+# 8. Where the two agree the wrong order does no harm.
 REFERENCE = sum(head // 4 == head % 8 for head in range(32))
 
 WRONG = [

@@ -4,9 +4,10 @@ import numpy as np
 
 
 def which_form(q_len, kv_len, kv_lora_rank, qk_nope_head_dim, v_head_dim):
-    # Expanded, every cached token is turned into keys and values, and pairs are cheap.
-    # Absorbed, only new tokens meet W_UK and W_UV, and each pair costs the rank, twice.
-    # The rotated part is the same in both.
+    # Expanded, every cached token is turned into keys and values, and
+    # pairs are cheap. Absorbed, only new tokens meet W_UK and W_UV, and
+    # each pair costs the rank, twice. The rotated part is the same in
+    # both.
     made = kv_lora_rank * (qk_nope_head_dim + v_head_dim)  # W_UK and W_UV, for one token
     pairs = q_len * kv_len
     expanded = made * kv_len + (qk_nope_head_dim + v_head_dim) * pairs
