@@ -2,6 +2,10 @@
 
 They are added when a page is built and exist nowhere else: not in a notebook, not in a source
 copy, not in the package. A solution that does not pass its own check fails the build.
+
+A closed build, which is what one gets, has no solution of an assessed exercise. An open one, for
+people who learn alone, has them as the last step of the help (``assessed_solutions`` in
+``_config.yml``, or ``SOLUTIONS=open`` in the environment of one build).
 """
 
 from __future__ import annotations
@@ -10,10 +14,12 @@ import ast
 import base64
 import inspect
 import json
+import os
 import sys
 from html import escape
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from docutils import nodes
@@ -22,20 +28,26 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
+from sphinx.config import Config
+from sphinx.errors import ConfigError, ExtensionError
+from sphinx.util import logging
 
 ROOT = Path(__file__).resolve().parents[2]
+CLOSED, OPEN = "closed", "open"
+ALONE = "I'm not in a class: show a solution"  # js/progress/tries.js covers it at first
 sys.path.insert(0, str(ROOT))  # solutions/ is in the repository, not in the package
 
 from mini_attn.exercises.checker import judge_answer  # noqa: E402
 from mini_attn.exercises.spec import Exercise, exercise  # noqa: E402
 from mini_attn.widgets.questions import inline as prose  # noqa: E402
 
+logger = logging.getLogger(__name__)
+
 
 def ladder(steps: list[tuple[str, str]], last: str = "") -> str:
     """Steps, each in a box inside the one before: they open one by one, also without JavaScript.
 
-    ``last`` is the attribute that the last one gets.
+    ``last`` is what stands in the last one's tag.
     """
     inside = ""
     for title, body in reversed(steps):
@@ -74,9 +86,20 @@ def with_what_it_uses(source: str, name: str) -> str:
     return "\n\n\n".join(shown) + "\n"
 
 
+def solution_of(task: Exercise) -> ModuleType:
+    """Return what the teacher's checkout has of an exercise."""
+    try:
+        return import_module(f"solutions.{task.id}")
+    except ModuleNotFoundError:
+        raise ExtensionError(
+            f"there's no solutions/{task.id}.py to show: a copy without assessed solutions builds "
+            f"closed pages only (assessed_solutions: {CLOSED})"
+        ) from None
+
+
 def solution_code(task: Exercise) -> str:
     """The reference as it is run here, once it has passed its own check."""
-    module = import_module(f"solutions.{task.id}")
+    module = solution_of(task)
     report = judge_answer(task.id, module.REFERENCE)
     if report.failed:
         raise ExtensionError(f"the solution of {task.id} fails its check: {report.message}")
@@ -87,18 +110,23 @@ def solution_code(task: Exercise) -> str:
 
 
 def last_step(task: Exercise) -> tuple[str, str]:
-    """Return the solution, or a model answer, which scripts hide until one was written."""
+    """Return the solution, or a model answer, which scripts hide until one was written or tried."""
     if task.kind == "open":
-        model = import_module(f"solutions.{task.id}").MODEL
-        body = MarkdownIt("commonmark", {"html": False}).render(model)
-        return "Compare with a model answer", f"<div>{body}</div>"
-    code = highlight(solution_code(task), PythonLexer(), HtmlFormatter(nowrap=True))
-    block = f'<div class="highlight"><pre tabindex="0">{code}</pre></div>'
-    return "Solution (it passed the check when this page was built)", block
+        title = "Compare with a model answer"
+        model = MarkdownIt("commonmark", {"html": False}).render(solution_of(task).MODEL)
+        body = f"<div>{model}</div>"
+    else:
+        title = "Solution (it passed the check when this page was built)"
+        code = highlight(solution_code(task), PythonLexer(), HtmlFormatter(nowrap=True))
+        body = f'<div class="highlight"><pre tabindex="0">{code}</pre></div>'
+    return ALONE if task.assessed else title, body
 
 
-def more(task: Exercise) -> str:
-    """Return the help to an exercise: what to think of, then how, then what goes wrong."""
+def more(task: Exercise, solutions: str = CLOSED) -> str:
+    """Return the help to an exercise: what to think of, then how, then what goes wrong.
+
+    The last step is the solution of practice and, where ``solutions`` are open, of all.
+    """
     idea, way = (f"<p>{prose(text)}</p>" for text in task.hints)
     errors = "".join(f"<li>{prose(text)}</li>" for text in task.common_errors)
     steps = [
@@ -107,9 +135,11 @@ def more(task: Exercise) -> str:
         ("Common errors", f"<ul>{errors}</ul>"),
     ]
     last = ""
-    if not task.assessed:
+    if not task.assessed or solutions == OPEN:
         steps.append(last_step(task))
-        last = f' id="model-{task.id}"' if task.kind == "open" else ""
+        covered = task.kind == "open" or task.assessed
+        last = f' id="model-{task.id}"' if covered else ""
+        last += " data-assessed" if task.assessed else ""
     return f'<div class="exercise-boxes">{ladder(steps, last)}</div>'
 
 
@@ -201,14 +231,28 @@ def add_boxes(app: Sphinx, doctree: nodes.document) -> None:
         task = exercise(tag["id"])
         for source in (f"mini_attn/exercises/bank/{task.id}.py", f"solutions/{task.id}.py"):
             app.env.note_dependency(str(ROOT / source))
-        added = place_of(task) + notebook_link(task) + more(task)
+        help_ = more(task, app.config.assessed_solutions)
+        added = place_of(task) + notebook_link(task) + help_
         rubric = [part for part in cell if part.get("nb_element") != "cell_code_source"]
         cell.children = rubric if task.kind == "open" else []
         kept = [cell] if cell.children else []
         cell.parent.replace(cell, [*kept, nodes.raw("", added, format="html")])
 
 
+def set_solutions(app: Sphinx, config: Config) -> None:
+    """Take the setting for this build from the environment, if it's there, and refuse a third."""
+    chosen = os.environ.get("SOLUTIONS") or config.assessed_solutions
+    if chosen not in (CLOSED, OPEN):
+        raise ConfigError(f"assessed_solutions (SOLUTIONS) is {chosen!r}: say {CLOSED} or {OPEN}")
+    config.assessed_solutions = chosen
+    if chosen == OPEN:
+        logger.info("[exercises] an open build: pages show solutions of assessed exercises")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
+    # "env": a page is read again when this changes, as its help is part of what was read.
+    app.add_config_value("assessed_solutions", CLOSED, "env", str)
+    app.connect("config-inited", set_solutions)
     app.connect("doctree-read", add_boxes)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

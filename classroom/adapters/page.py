@@ -51,7 +51,9 @@ class _Page(HTMLParser):
         self.kept.append(raw)
 
     def _leads(self, tag: str, values: dict[str, str]) -> bool:
-        """Whether an element is of the book, or of Python where there is none."""
+        """Whether an element is of the book, of an open build, or of Python where there is none."""
+        if "data-assessed" in values:  # a package is for a class, whatever the book was built for
+            return True
         if tag == "link":
             return values.get("rel") in ("index", "search", "next", "prev")
         if tag == "script":

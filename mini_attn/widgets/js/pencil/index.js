@@ -3,6 +3,7 @@
 import { escape } from "../core/text.js";
 import { isAnswer } from "../progress/format.js";
 import { add, announce, keep, readKept, whenKept } from "../progress/store.js";
+import { coverSolution } from "../progress/tries.js";
 import { judge } from "../questions/judge.js";
 import { questionOf } from "./question.js";
 import { takePlace } from "./place.js";
@@ -22,6 +23,7 @@ const frame = ({ id, title, unit }) => `<div class="living-app predict" role="gr
 function mount(root) {
   const { data, live, key } = takePlace(root, frame);
   const question = questionOf(data);
+  const tried = coverSolution({ id: data.id, key });
   const [input, said] = [live.querySelector("input"), live.querySelector(".predict-feedback")];
   const points = `${data.points} of ${data.points} points`;
 
@@ -60,6 +62,7 @@ function mount(root) {
     if (isAnswer(typed)) keep("answers", key, { code: typed });
     const entry = verdict === "right" ? { state: "solved", points: data.points } : { state: "tried", points: 0, missing: "by hand" };
     add({ [data.page]: { exercises: { [data.id]: entry } } }); // what was solved stays solved
+    tried(typed);
     last = now();
     announce();
   }

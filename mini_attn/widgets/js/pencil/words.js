@@ -10,6 +10,8 @@ const LONGEST = 8000; // characters, as many as a progress file keeps
 
 const criterion = ([says, points], i) => `<label><input type="checkbox" data-criterion="${i}"><span>${says}</span> <span class="words-points">${count(points, "point")}</span></label>`;
 
+const modelOf = (id) => document.getElementById(`model-${id}`); // of an assessed one in an open build alone
+
 const frame = ({ id, title, points, rubric, assessed }) => `<div class="living-app predict" role="group" aria-label="${escape(title)}">
   <label class="words-head" for="words-${id}">Your answer</label>
   <textarea id="words-${id}" maxlength="${LONGEST}" spellcheck="true" aria-describedby="words-${id}-kept"></textarea>
@@ -17,7 +19,7 @@ const frame = ({ id, title, points, rubric, assessed }) => `<div class="living-a
   <fieldset><legend>You mark this one: tick what your answer does</legend>${rubric.map(criterion).join("")}
   <p class="words-note words-sum" role="status"></p>
   <label class="words-done"><input type="checkbox" class="words-tick"><span>Count this exercise as done, by my own word${assessed ? "; in a course, your teacher marks it" : ""}</span></label></fieldset>
-  ${assessed ? "" : `<p class="words-note words-cover"><span>A model answer opens when you have written something. </span><button type="button" class="words-show"></button></p>`}</div>`;
+  ${modelOf(id) ? `<p class="words-note words-cover"><span>A model answer opens when you have written something. </span><button type="button" class="words-show"></button></p>` : ""}</div>`;
 
 // Markup in the data comes from the book: criteria are escaped where the page is built.
 export function mountWords(root) {
@@ -25,7 +27,7 @@ export function mountWords(root) {
   const ticked = `living:rubric:${key}`;
   const part = (selector) => live.querySelector(selector);
   const [field, done, sum, cover] = [part("textarea"), part(".words-tick"), part(".words-sum"), part(".words-cover")];
-  const model = document.getElementById(`model-${data.id}`);
+  const model = modelOf(data.id);
   const boxes = [...live.querySelectorAll("[data-criterion]")];
   let asked = false; // for the model answer, before anything was written
 
@@ -34,10 +36,12 @@ export function mountWords(root) {
 
   function uncover() {
     const guessFirst = document.documentElement.classList.contains("guess-first");
-    const isCovered = guessFirst && !asked && !field.value.trim();
+    // An assessed one opens by writing alone, whatever the book's switch for covers says.
+    const isCovered = (data.assessed || guessFirst) && !asked && !field.value.trim();
     if (!model) return;
     model.hidden = isCovered;
     cover.firstChild.hidden = !isCovered;
+    cover.lastChild.hidden = data.assessed && isCovered;
     cover.lastChild.textContent = isCovered ? "Show me" : "Compare with a model answer";
   }
 

@@ -45,13 +45,19 @@ export function keepText(name, text) {
 export const readKept = (kind, key) => value(KINDS[kind] + key);
 export const keep = (kind, key, kept) => keepText(KINDS[kind] + key, JSON.stringify(kept));
 
-export function forget(kind, key) {
-  memory.delete(KINDS[kind] + key);
+function drop(name) {
+  memory.delete(name);
   try {
-    localStorage.removeItem(KINDS[kind] + key);
+    localStorage.removeItem(name);
   } catch {
     // Then it was in memory only.
   }
+}
+
+// With an exercise, how often it was tried is forgotten too.
+export function forget(kind, key) {
+  drop(KINDS[kind] + key);
+  if (kind === "exercises") drop(`living:tries:${key}`);
 }
 
 // The last attempt counts, unless an earlier one was right: what is solved stays solved.

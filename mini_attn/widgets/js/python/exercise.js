@@ -2,6 +2,7 @@
 import { escape } from "../core/text.js";
 import { isAnswer } from "../progress/format.js";
 import { add, announce, forget, keep, readKept, whenKept } from "../progress/store.js";
+import { coverSolution } from "../progress/tries.js";
 import { editors } from "./editors.js";
 import { Stopped, python } from "./interpreter.js";
 import { Output, checkRows, verdict } from "./output.js";
@@ -30,6 +31,7 @@ class Exercise {
     this.cells = document.querySelectorAll(`.exercise-cell-${CSS.escape(this.id)}`);
     this.place = root.querySelector(".here-place");
     this.place.innerHTML = `<p class="here-open">${button("open", "Do it here")} <span class="here-note"></span></p>${frame(`here-${this.id}`, this.title)}`;
+    this.tried = coverSolution(this);
     this.output = new Output(this.part(".here-output"));
     root.classList.add("living"); // the look of the pictures, and no place for one
     root.hidden = false;
@@ -149,7 +151,7 @@ class Exercise {
     const tell = (kind, text) => this.hear(kind, text);
     const code = this.editor.text();
     try {
-      if (ask === "check") this.told(await python.check(this.id, code, { tell }));
+      if (ask === "check") this.told(await python.check(this.id, code, { tell }), code);
       else {
         this.output.finish(await python.run(code, { name: this.id, tell }));
         this.say("Done.");
@@ -164,12 +166,13 @@ class Exercise {
     if (held) this.part("[data-do=check]").focus();
   }
 
-  told(result) {
+  told(result, code) {
     this.output.finish(result, { value: false });
     this.part(".here-rows").innerHTML = checkRows(result.report);
     this.say(...verdict(result.report));
     this.root.dataset.verdict = result.report.state;
     add(result.kept);
+    if (result.report.state !== "not attempted") this.tried(code);
     announce();
   }
 }
