@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from mini_attn.exercises import progress_format, progress_transfer
+from mini_attn.exercises import exercise, progress_format, progress_transfer
 from tests.exercises.test_progress_lite import ASK, IMPORTS
 from tools import ROOT
 from tools.site import Visit, visiting
@@ -178,3 +178,68 @@ def test_a_link_opens_the_notebook_at_its_exercise(visit: Visit) -> None:
     tab.wait_for_function(f"({active})() === 'chunk_mask seen'", timeout=SOON)
     assert tab.evaluate("window.same")  # not opened again: what its kernel holds is there
     assert len(page.context.pages) == 2
+
+
+SOURCE = """(id) => {
+  for (const panel of jupyterapp.shell.widgets("main"))
+    for (const cell of panel.content.model?.cells ?? []) {
+      const tag = cell.getMetadata("exercise");
+      if (tag?.id === id && tag.role === "starter") return cell.sharedModel.getSource();
+    }
+}"""
+WRITE = f"""([id, text]) => {{
+  const source = {SOURCE};
+  for (const panel of jupyterapp.shell.widgets("main"))
+    for (const cell of panel.content.model.cells)
+      if (cell.sharedModel.getSource() === source(id)) cell.sharedModel.setSource(text);
+}}"""
+
+
+def keep_answer(page: Page, key: str, code: str) -> None:
+    """Leave an answer as the page's own place for it does."""
+    page.evaluate(
+        """([key, code]) => {
+          localStorage.setItem(`living:answer:${key}`, JSON.stringify({code}));
+          document.dispatchEvent(new Event("living:progress"));
+        }""",
+        [key, code],
+    )
+
+
+def test_what_was_written_on_the_page_stands_in_the_notebook(visit: Visit) -> None:
+    page = visit(CHAPTER)
+    first, second = (
+        "def chunk_mask(q, kv):\n    return 1\n",
+        "def chunk_mask(q, kv):\n    return 2\n",
+    )
+    keep_answer(page, "kv-cache/chunk_mask", first)
+    keep_answer(page, "kv-cache/cache_budget", "1,030")
+    keep_answer(page, "kv-cache/cache_more", "Keep what is read *again*.")
+    tab = notebook(page, "chunk_mask")
+
+    def stands(key: str, text: str) -> None:
+        tab.wait_for_function(f"([id, text]) => ({SOURCE})(id) === text", arg=[key, text],
+                              timeout=SOON)  # fmt: skip
+
+    stands("chunk_mask", first)
+    stands("cache_budget", "answer = 1030")
+    stands("cache_more", "Keep what is read *again*.")
+    assert tab.evaluate(SOURCE, "cached_step") == exercise("cached_step").starter
+    keep_answer(page, "kv-cache/chunk_mask", second)  # while both are open
+    stands("chunk_mask", second)
+
+    # What the learner writes in the notebook stays, whatever the page says later; also when the
+    # notebook is opened again.
+    own = "def chunk_mask(q, kv):\n    return 'mine'\n"
+    tab.evaluate(WRITE, ["chunk_mask", own])
+    keep_answer(page, "kv-cache/chunk_mask", first)
+    keep_answer(page, "kv-cache/cache_budget", "30 sequences")  # no plain number: left as it was
+    keep_answer(page, "kv-cache/cache_more", "Keep both.")
+    stands("cache_more", "Keep both.")
+    assert tab.evaluate(SOURCE, "chunk_mask") == own
+    assert tab.evaluate(SOURCE, "cache_budget") == "answer = 1030"
+    tab.evaluate("jupyterapp.shell.currentWidget.context.save()")
+    tab.close()
+    tab = notebook(page, "chunk_mask")
+    stands("cache_more", "Keep both.")
+    assert tab.evaluate(SOURCE, "chunk_mask") == own
