@@ -15,9 +15,16 @@ from typing import Any
 import nbformat
 import yaml
 
-from mini_attn.exercises.spec import exercise
+from mini_attn.exercises.spec import Exercise, exercise
 
 PREDICTION = re.compile(r'\bPrediction\("([a-z0-9-]+)/([a-z0-9-]+)"\)')
+
+
+def answered(task: Exercise) -> dict[str, Any]:
+    """How an answer is given, for the notebook that the page makes of it: in words, as a number."""
+    if task.kind == "open":
+        return {"open": True}
+    return {"unit": task.question.unit} if task.kind == "pencil" else {"name": task.name}
 
 
 def chapter(path: Path) -> dict[str, Any]:
@@ -31,7 +38,7 @@ def chapter(path: Path) -> dict[str, Any]:
         if tag.get("role") == "check":
             task = exercise(tag["id"])
             about = {"id": task.id, "title": task.title, "points": task.points}
-            tasks.append(about | ({"open": True} if task.kind == "open" else {}))
+            tasks.append(about | answered(task))
     title = cells[0].source.splitlines()[0].removeprefix("# ").replace("`", "")
     return {"page": path.stem, "title": title, "predictions": predictions, "exercises": tasks}
 

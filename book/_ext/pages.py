@@ -72,7 +72,7 @@ LETTERS = """(function (root) {
 TEXT_FONTS = ['1em "Source Serif 4"', 'italic 1em "Source Serif 4"', '1em "Source Sans 3"']
 MATH_FONTS = ["1em KaTeX_Main", "italic 1em KaTeX_Math"]
 BUNDLE = ("living.page.js", "living.css", "living.pencil.js")
-PROGRESS = "living.progress.js"
+PROGRESS, HANDIN = "living.progress.js", "living.handin.js"  # the second when one hands in
 TRAINED = "living.trained.js"
 ALL_PROGRESS = "about.html"  # the table of all chapters
 PYTHON = "living.python.js"
@@ -91,7 +91,9 @@ def copy_bundle(app: Sphinx) -> None:
     said = Path(app.confdir, f"{CLAIMS}.md").read_text(encoding="utf-8")
     app.env.living_chapters = [*outline(Path(app.confdir)), claims(said)]
     script = (static / PROGRESS).read_text(encoding="utf-8")
-    (target / PROGRESS).write_text(as_script(app.env.living_chapters) + script, encoding="utf-8")
+    later = {"handin": with_digest(static / HANDIN, target / HANDIN)}
+    facts = f"{as_script(app.env.living_chapters)}globalThis.livingLater={json.dumps(later)};\n"
+    (target / PROGRESS).write_text(facts + script, encoding="utf-8")
     names = {part: with_digest(static / name, target / name) for part, name in LATER.items()}
     script = (static / PYTHON).read_text(encoding="utf-8")
     addresses = f"globalThis.livingPython={json.dumps(names)};\n"

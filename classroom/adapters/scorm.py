@@ -34,7 +34,7 @@ PYODIDE = "lite/static/pyodide"
 PAGE_PYTHON = ("numpy", "mini-attn", "matplotlib")  # js/python/worker.js asks for these
 TOP = '<details class="about-page">'  # stands below the first picture
 STYLE = """<style>
-.kept-note a, .run-file, .run-links li:not(.run-print, .run-guess) {display: none}
+.kept-note a, .kept-hand, .run-file, .run-links li:not(.run-print, .run-guess) {display: none}
 .scorm-said {font-style: italic}
 a:not([href]) {color: inherit; text-decoration: none}
 </style>"""

@@ -50,6 +50,7 @@ function bundle(source, name, format = "iife") {
 }
 for (const name of ["page", "trained"]) bundle(`${name}.js`, name);
 for (const name of ["progress", "pencil", "notebook", "scorm"]) bundle(`${name}/index.js`, name);
+bundle("progress/handin.js", "handin");
 for (const [source, name] of [["index", "python"], ["editor", "editor"], ["worker", "worker"]]) bundle(`python/${source}.js`, name);
 bundle("jupyter.js", "jupyter", "esm");
 

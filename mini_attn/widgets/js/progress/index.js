@@ -8,10 +8,35 @@ import { bookTable, cardWords, chapterBody, chapterWords, wordsFor } from "./vie
 const REFUSED = "This browser keeps nothing for this page (a private window, or storage is blocked): your progress lasts until you leave it. Export saves it.";
 const NOTHING_YET = "<p>Nothing yet. Once you answer a prediction or solve an exercise, a table of all chapters appears here.</p>";
 const button = (action, words) => `<button type="button" data-do="${action}">${words}</button>`;
-const foot = (everything) => `<div class="kept-foot"><div class="living-buttons">${button("export", "Export")}${button("import", "Import")}${button("reset", everything ? "Reset all" : "Reset chapter")}</div>
+// Where the later script is: beside this one.
+const LATER = new URL(globalThis.livingLater?.handin ?? "living.handin.js", document.currentScript?.src ?? location.href).href;
+const handIn = (everything) => `<form class="kept-hand"><label>To hand in: your name <input type="text" maxlength="80" autocomplete="name" spellcheck="false"></label>
+  <button type="submit">Download as notebook</button> <small>${everything ? "Your answers of the whole book" : "Your answers of this chapter"}, as a file for your teacher. Nothing is sent.</small></form>`;
+const foot = (everything, exercises) => `<div class="kept-foot"><div class="living-buttons">${button("export", "Export")}${button("import", "Import")}${button("reset", everything ? "Reset all" : "Reset chapter")}</div>
   <input type="file" accept=".json,application/json" class="kept-file" tabindex="-1" aria-label="A file with exported progress" hidden>
   <p class="kept-sure" role="group" aria-labelledby="kept-question" hidden><span id="kept-question"></span> ${button("forget", "Forget")} ${button("stay", "Cancel")}</p>
+  ${exercises ? handIn(everything) : ""}
   <p class="kept-said" role="status">${lasting() ? "" : REFUSED}</p></div>`;
+
+function save(name, text, type) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+// The maker of notebooks comes when somebody hands in; from a folder too, as it's a script.
+const handedIn = () => new Promise((resolve, reject) => {
+  if (globalThis.livingHandin) return resolve(globalThis.livingHandin);
+  const script = Object.assign(document.createElement("script"), { src: LATER });
+  script.onload = () => resolve(globalThis.livingHandin);
+  script.onerror = () => {
+    script.remove();
+    reject(new Error("The notebook couldn't be made: is the connection broken? Export still works."));
+  };
+  document.head.append(script);
+});
 
 class Progress {
   constructor(root, outline) {
@@ -43,10 +68,11 @@ class Progress {
   fill() {
     if (this.filled) return;
     this.filled = true;
-    this.part(".kept-body").innerHTML = `<div class="kept-view"></div>${foot(!this.chapter)}`;
+    this.part(".kept-body").innerHTML = `<div class="kept-view"></div>${foot(!this.chapter, this.chapters.some((chapter) => chapter.exercises.length))}`;
     this.show();
     this.root.addEventListener("click", (event) => this.press(event.target.dataset.do));
     this.root.addEventListener("change", (event) => this.change(event.target));
+    this.root.addEventListener("submit", (event) => this.handIn(event));
   }
 
   show() {
@@ -92,12 +118,21 @@ class Progress {
       this.say("There is nothing yet to export.");
       return;
     }
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([progressText(record)], { type: "application/json" }));
-    link.download = FILE;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    save(FILE, progressText(record), "application/json");
     this.say(`Exported, of the whole book: ${wordsFor(record)}. In a notebook, import_progress("${FILE}") reads the file.`);
+  }
+
+  async handIn(event) {
+    event.preventDefault();
+    const make = await handedIn().catch((reason) => reason);
+    if (make instanceof Error) return this.say(make.message);
+    const { error, name, text, answers } = make(this.part(".kept-hand input").value, this.chapters, this.record);
+    if (error) return this.say(error);
+    save(`${name}.ipynb`, text, "application/x-ipynb+json");
+    // What was solved in a notebook has its code there alone.
+    const elsewhere = this.chapters.flatMap(({ page, exercises }) => exercises.filter(({ id }) =>
+      this.record[page]?.exercises[id]?.state === "solved" && !this.record[page].answers?.[id])).length;
+    this.say(`${name}.ipynb holds ${count(answers, "answer")}: hand in this file as it is.${elsewhere ? ` ${count(elsewhere, "exercise")} solved in a notebook can't be in it: hand that one in too.` : ""}`);
   }
 
   async take(input) {
