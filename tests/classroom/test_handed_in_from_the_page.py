@@ -65,7 +65,12 @@ def test_every_answer_of_the_book_arrives(tmp_path: Path) -> None:
     answers = {key: typed(key) for key in exercise_ids()}
     result = made("Ada Lovelace", answers)
     assert result["answers"] == len(answers)
-    nbformat.validate(nbformat.reads(result["text"], as_version=4))
+    notebook = nbformat.reads(result["text"], as_version=4)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        if (tag := cell.metadata.get("exercise", {})).get("role") == "starter":
+            in_words = exercise(tag["id"]).kind == "open"
+            assert cell.cell_type == ("markdown" if in_words else "code")
     (tmp_path / f"{result['name']}.ipynb").write_text(result["text"], encoding="utf-8")
     (ada,) = read(tmp_path)
     assert (ada.student, ada.written_name) == ("Ada Lovelace", "Ada Lovelace")
