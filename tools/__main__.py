@@ -72,6 +72,8 @@ def listed(value: str) -> list[str]:
 
 def argument(variable: Variable, value: str) -> list[str]:
     """Return a variable as its program wants it."""
+    if variable.kind == "environment":
+        return []
     if variable.kind == "words":
         return [*([variable.flag] if variable.flag else []), *listed(value)]
     if variable.kind == "switch":
@@ -94,6 +96,12 @@ def arguments(name: str, given: Mapping[str, str], rest: Sequence[str]) -> list[
         elif variable.missing and not rest:
             raise WordsError(f"[{name}] {variable.missing}")
     return [*found, *rest]
+
+
+def to_environment(names: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that programs read from the environment."""
+    known = [one for name in names for one in (*COMMANDS[name].variables, *EVERYWHERE)]
+    return {v.name: given[v.name] for v in known if v.kind == "environment" and given.get(v.name)}
 
 
 def check(names: Sequence[str], given: Mapping[str, str]) -> None:
@@ -215,7 +223,7 @@ def main(words: Sequence[str]) -> int:
     except WordsError as error:
         print(error, file=sys.stderr)
         return WRONG
-    os.environ.update({v.name: given[v.name] for v in EVERYWHERE if given.get(v.name)})
+    os.environ.update(to_environment(names, given))
     done: set[str] = set()
     for name, more in calls.items():
         if status := perform(name, more, done):

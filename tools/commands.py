@@ -20,8 +20,9 @@ class Variable:
         What it says, for the help.
     flag : str
         The program's own option; empty for a word that needs none.
-    kind : {"value", "switch", "words"}
-        Whether the value goes along as it is, only says yes (all but 0), or is a list.
+    kind : {"value", "switch", "words", "environment"}
+        Whether the value goes along as it is, only says yes (all but 0), is a list, or goes to the
+        environment, where a user may have set it as well.
     missing : str
         What to say if it isn't given, where the command makes no sense without it.
     """
@@ -29,7 +30,7 @@ class Variable:
     name: str
     about: str
     flag: str = ""
-    kind: Literal["value", "switch", "words"] = "value"
+    kind: Literal["value", "switch", "words", "environment"] = "value"
     missing: str = ""
 
 
@@ -72,10 +73,19 @@ GROUPS = {
     "measure": "Train and measure",
 }
 
-# What every command takes. They go to the environment, where a user may have set them as well.
+# What every command takes.
 EVERYWHERE = (
-    Variable("TORCH", "the PyTorch to install, as pip takes it; one that's there stays"),
-    Variable("CHROMIUM", "the Chromium to use, if it isn't found or should be another"),
+    Variable(
+        "TORCH", "the PyTorch to install, as pip takes it; one that's there stays",
+        kind="environment",
+    ),
+    Variable(
+        "CHROMIUM", "the Chromium to use, if it isn't found or should be another",
+        kind="environment",
+    ),
+)  # fmt: skip
+SOLUTIONS = Variable(
+    "SOLUTIONS", "open: for who learns alone, assessed ones after three tries", kind="environment"
 )
 
 OUT = Variable("OUT", "folder of the result", "--out")
@@ -101,7 +111,7 @@ CHROMIUM = ("tools.browser", "--install")
 READ = {
     "book": Command(
         "read", "build the book with its browser notebooks into _build/html", (("tools.build",),),
-        own=False,
+        variables=(SOLUTIONS,), own=False,
     ),
     "serve": Command(
         "read", "serve the built book on http://localhost:8000", (("tools.serve",),),
@@ -253,6 +263,19 @@ WORK = {
     "mutate": Command(
         "work", "put single faults into copies and ask the tests (long)",
         (("tests.mutation.run",),), variables=(STORE,),
+    ),
+    "dist": Command(
+        "work", "wheel, source archive, checksums and list of parts into dist/",
+        (("tools.release",),), own=False,
+    ),
+    "lock": Command(
+        "work", "write requirements.lock, a hash for each file (network)", (("tools.lock",),),
+        own=False,
+    ),
+    "publish": Command(
+        "work", "push the built book to a repository's branch gh-pages",
+        (("tools.publish",),),
+        variables=(Variable("TO", "the repository's address or a remote's name (origin)"),),
     ),
     "clean": Command(
         "work", "remove what was built; environments and downloads stay",

@@ -1,6 +1,6 @@
 """Put the built book on the branch ``gh-pages`` of a remote, as a single commit without history.
 
-``python -m tools.publish [REMOTE]``, by default to ``origin``. A host such as GitHub Pages serves
+``make publish TO=remote``, by default to ``origin``. A host such as GitHub Pages serves
 that branch, and links of the book to its notebooks lead there. What is published is what a commit
 holds: it refuses a build of another commit, and tracked files with changes.
 """
