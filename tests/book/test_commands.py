@@ -316,8 +316,8 @@ runpy.run_module({module!r}, run_name="__main__")
 
 
 @pytest.mark.parametrize("module", ["tools", "tools.setup"])
-def test_an_older_python_gets_one_sentence(module: str) -> None:
-    done = called(ROOT, sys.executable, "-c", OLD.format(module=module))
+def test_an_older_python_gets_one_sentence(module: str, tree: Path) -> None:
+    done = called(tree, sys.executable, "-c", OLD.format(module=module))
     assert done.returncode == 1
     assert done.stderr.startswith("This needs Python 3.11 or newer, and you started Python 3.9.2")
     assert len(done.stderr.splitlines()) == 1
