@@ -142,15 +142,14 @@ def test_a_function_s_solution_opens_after_three_tries(visit: Visit) -> None:
     boxes, model = help_to(page, key), solution(page, key)
     note = boxes.get_by_role("status")
     box = opened(page, key)
-    starter = exercise(key).starter
-    head = starter.split("    return")[0]
-    tries = [f"{head}    return k + {number}\n" for number in (0, 0, 1, 2)]
-    for code, made in zip(
-        (starter, *tries), ("none", "1 try", "1 try", "2 tries", ""), strict=True
-    ):
-        write(page, box, code)
+    page.keyboard.press("ControlOrMeta+Enter")  # the starter, as it was given: no try
+    expect(box.get_by_role("status")).to_contain_text("Not attempted", timeout=COLD)
+    expect(note).to_contain_text("So far: none.")
+    head = exercise(key).starter.split("    return")[0]
+    for number, made in ((0, "1 try"), (0, "1 try"), (1, "2 tries"), (2, "")):
+        write(page, box, f"{head}    return k + {number}\n")
         page.keyboard.press("ControlOrMeta+Enter")
-        expect(box.locator(".here-rows")).to_contain_text("by hand", timeout=COLD)
+        expect(box.get_by_role("status")).to_contain_text("Not yet", timeout=COLD)
         if made:
             expect(note).to_contain_text(f"So far: {made}.")
             expect(model).to_be_hidden()
