@@ -49,7 +49,8 @@ class HeadsCost:
         """Weights and biases, norms of queries and keys and sinks included."""
         d_model, rows = model.d_model, self._projected(model)
         out = model.n_heads * model.v_head_dim * d_model
-        biases = {"none": 0, "qkv": rows, "all": rows + d_model}[model.biases]
+        biases = rows * (model.biases in ("qkv", "attention", "all"))
+        biases += d_model * (model.biases in ("attention", "all"))
         norms = {"none": 0, "head": 2 * model.head_dim, "width": self._queries_and_keys(model)}
         sinks = model.n_heads if model.sinks else 0
         return int(d_model * rows + out + biases + norms[model.qk_norm] + sinks)

@@ -396,9 +396,11 @@ class LatentCost:
         return latent_flops(model, **sizes)
 
     def parameters(self, model: Any) -> int:
-        """Weights, norms of the latents and sinks included."""
+        """Weights, biases into the latents and out, norms of the latents and sinks included."""
         sinks = model.n_heads if model.sinks else 0
-        return sum(_weights(model, "expanded").values()) + self.normed(model) + int(sinks)
+        biases = model.q_lora_rank + model.kv_lora_rank + model.qk_rope_head_dim + model.d_model
+        biases *= model.biases in ("attention", "all")
+        return sum(_weights(model, "expanded").values()) + self.normed(model) + int(sinks + biases)
 
     def normed(self, model: Any) -> int:
         """Numbers of a token that norms inside the layer take: both latents."""

@@ -13,7 +13,7 @@ __all__ = ["active_parameter_count", "parameter_count"]
 def _mlp(model: Any, d_ff: int) -> int:
     """Weights and biases of one MLP."""
     inner = model.mlp_matrices - 1
-    biases = inner * d_ff + model.d_model if model.biases == "all" else 0
+    biases = inner * d_ff + model.d_model if model.biases in ("mlp", "all") else 0
     return int(model.mlp_matrices * model.d_model * d_ff + biases)
 
 

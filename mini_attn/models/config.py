@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 from mini_attn.config import DecoderConfig, ExpertConfig, RopeConfig
@@ -16,7 +17,7 @@ __all__ = ["ModelConfig"]
 _NORMS_PER_LAYER = {"before": 2, "after": 2, "both": 4, "one": 1}
 # Options with a few values each.
 _CHOICES = {
-    "biases": ("none", "qkv", "all"),
+    "biases": ("none", "qkv", "attention", "mlp", "all"),
     "qk_norm": ("none", "head", "width"),
     "norm": ("rms_norm", "layer_norm", "layer_norm_without_bias"),
     "norm_placement": tuple(_NORMS_PER_LAYER),
@@ -71,6 +72,7 @@ class _Described:
     transposed_weights: bool = False
     family: str = ""
     published: str = ""
+    full_layers: tuple[int, ...] = ()
     own: tuple[tuple[str, Any], ...] = ()
 
 
@@ -105,8 +107,8 @@ class ModelConfig(_Described):
         Bound of the scores; their factor where it is not ``head_dim ** -0.5``.
     sinks : bool
         Whether each head has a learned score that no key owns.
-    biases : {"none", "qkv", "all"}
-        Which projections have them; ``"all"`` means the MLP too.
+    biases : {"none", "qkv", "attention", "mlp", "all"}
+        Which projections have them; ``"all"`` means those of attention and of the MLP.
     qk_norm : {"none", "head", "width"}
         Whether queries and keys are normalized: each head with one weight, or all heads together.
     mlp_matrices : int
@@ -143,6 +145,8 @@ class ModelConfig(_Described):
     published : str
         Year and month in which the weights became public, or the paper where they never did, as
         ``"2024-04"``; empty where nobody published it.
+    full_layers : tuple of int
+        Layers that keep all tokens, counted from 0, where no ``full_every`` says which.
     **sizes : int or None
         Sizes that some variants alone have, under the registry's names: ``window``,
         ``kv_lora_rank`` and so on. All can be read as attributes: where a model has no such size,
@@ -202,6 +206,12 @@ class ModelConfig(_Described):
         self._check_attention()
         if self.n_experts:
             self._check_experts()
+        rising = all(a < b for a, b in pairwise((-1, *self.full_layers, self.n_layers)))
+        if not rising or (self.full_layers and self.full_every):
+            raise ConfigError(
+                f"full_layers must rise and lie in 0 … {self.n_layers - 1}, with no full_every "
+                f"beside them, got {self.full_layers!r:.80} and full_every = {self.full_every}"
+            )
 
     def _check_experts(self) -> None:
         """Refuse a mixture of experts that has no work or cannot choose."""
@@ -268,12 +278,15 @@ class ModelConfig(_Described):
         """Layers that keep every token."""
         if self.window is None or variant(self.attention).length_rule == "all":
             return self.n_layers
+        if self.full_layers:
+            return len(self.full_layers)
         return self.n_layers // self.full_every if self.full_every else 0
 
     def window_of(self, layer: int) -> int | None:
         """Last keys that a layer keeps, layers counted from 0; None where it keeps all."""
         every = variant(self.attention).length_rule == "all"
-        if every or (self.full_every and (layer + 1) % self.full_every == 0):
+        in_turn = self.full_every and (layer + 1) % self.full_every == 0
+        if every or in_turn or layer in self.full_layers:
             return None
         return self.window
 
@@ -285,7 +298,8 @@ class ModelConfig(_Described):
         sizes = self.named_sizes | {"window": window, "q_lora_rank": self.q_lora_rank or None}
         sizes["sink_tokens"] = self.sink_tokens if window else 0
         sizes["rope"] = self.local_rope if window and self.local_rope else self.rope
-        sizes |= {"bias": self.biases != "none", "out_bias": self.biases == "all"}
+        whole = self.biases in ("attention", "all")
+        sizes |= {"bias": whole or self.biases == "qkv", "out_bias": whole}
         sizes["qk_norm"] = self.qk_norm != "none"
         sizes["qk_norm_over"] = self.qk_norm if sizes["qk_norm"] else "head"
         kind = variant(self.attention).config_type()
@@ -339,7 +353,7 @@ class ModelConfig(_Described):
             positions="learned" if self.learned_positions else "none",
             eps=self.eps,
             tie_embeddings=self.tied_embeddings,
-            mlp_bias=self.biases == "all" and dense > 0,
+            mlp_bias=self.biases in ("mlp", "all") and dense > 0,
             norm_placement=self.norm_placement,
             embed_scale=self.d_model**0.5 if self.scaled_embeddings else None,
             logit_softcap=self.logit_softcap,
@@ -354,7 +368,7 @@ class ModelConfig(_Described):
             self.expert_d_ff,
             routing=self.routing,
             activation=self.expert_activation or self.activation,
-            bias=self.biases == "all",
+            bias=self.biases in ("mlp", "all"),
             router_bias=self.router_bias,
         )
 

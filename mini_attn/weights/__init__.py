@@ -22,6 +22,7 @@ from mini_attn.weights.fused import split_qkv
 from mini_attn.weights.gemma import from_gemma
 from mini_attn.weights.gpt2 import from_gpt2
 from mini_attn.weights.hf_config import config_from_hf
+from mini_attn.weights.hf_model import model_from_hf, unknown_keys
 from mini_attn.weights.llama import from_llama
 from mini_attn.weights.state import check_state, to_numpy
 
@@ -38,10 +39,12 @@ __all__ = [
     "from_llama",
     "load_npz",
     "load_safetensors",
+    "model_from_hf",
     "read_checkpoint",
     "read_metadata",
     "save_npz",
     "save_safetensors",
     "split_qkv",
     "to_numpy",
+    "unknown_keys",
 ]

@@ -45,16 +45,23 @@ WITHOUT = {
 }
 
 
+def unknown(config: Mapping[str, Any], read: Collection[str]) -> list[str]:
+    """Return the keys that are neither read nor known to change nothing, unless they are off."""
+    return [
+        name
+        for name, value in config.items()
+        if name not in HARMLESS and name not in read
+        and value is not None and value is not False and value not in ([], {}, "")
+    ]  # fmt: skip
+
+
 def refuse_unknown(config: Mapping[str, Any], read: Collection[str]) -> None:
-    """Refuse a key that is neither read nor known to change nothing, unless it is off."""
-    for name, value in config.items():
-        if name in HARMLESS or name in read:
-            continue
-        if value is not None and value is not False and value not in ([], {}, ""):
-            raise ConfigError(
-                f"{name} = {value!r:.60} is not known of {config.get('model_type')}: the model may "
-                f"compute something else{_here(name)}; if it changes nothing, leave it out"
-            )
+    """Refuse a key that nobody knows."""
+    for name in unknown(config, read):
+        raise ConfigError(
+            f"{name} = {config[name]!r:.60} is not known of {config.get('model_type')}: the model "
+            f"may compute something else{_here(name)}; if it changes nothing, leave it out"
+        )
 
 
 def _here(name: str) -> str:

@@ -18,6 +18,8 @@ from mini_attn.weights._json import json_file
 from mini_attn.weights._quantised import refuse_quantised, refuse_quantised_config
 from mini_attn.weights._tied import has_own_head
 from mini_attn.weights.families import FAMILIES
+from mini_attn.weights.families._fields import FIELDS
+from mini_attn.weights.families._sizes import size
 from mini_attn.weights.files import load_safetensors
 from mini_attn.weights.hf_config import config_from_hf, family_of
 
@@ -142,13 +144,14 @@ def read_checkpoint(
 def _check_layers(state: Mapping[str, Any], described: Mapping[str, Any]) -> None:
     """Refuse layers beyond those described; modules that predict several tokens follow them."""
     family = FAMILIES[family_of(described)]
-    key, known = family.n_layers, count(described, family.n_layers)
+    key = FIELDS[described["model_type"]]["n_layers"]
+    known = stored = size(described, "n_layers")
     if family.more_layers:
         known += count(described, family.more_layers, 0, least=0) or 0
     for name in state:
         number = LAYER.match(name)
         if number and int(number[1]) >= known:
-            raise ConfigError(f"{name} is of a layer beyond the last: {key} = {described[key]}")
+            raise ConfigError(f"{name} is of a layer beyond the last: {key} = {stored}")
 
 
 @contextmanager

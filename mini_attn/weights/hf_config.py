@@ -8,13 +8,14 @@ from typing import Any
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
-from mini_attn.weights._described import count, mapping
+from mini_attn.weights._described import mapping
 from mini_attn.weights._known import refuse_unknown
 from mini_attn.weights.families import FAMILIES
+from mini_attn.weights.families._sizes import keys_of, size
+from mini_attn.weights.hf_model import MOST_LAYERS
 
 __all__ = ["config_from_hf"]
 
-MOST_LAYERS = 10_000  # a broken file must not make a tuple of billions
 LACKING = {  # what this package's decoder has not, and families need that are often asked for
     "bert": "attention to both sides",
     "bloom": "a norm of the embeddings",
@@ -68,13 +69,13 @@ def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) ->
     2
     """
     family = family_of(config)
-    stored = count(config, FAMILIES[family].n_layers)
+    stored = size(config, "n_layers")
     if stored > MOST_LAYERS:
         raise ConfigError(f"{stored} layers are more than any model has ({MOST_LAYERS} are read)")
     wanted = stored if n_layers is None else check_count("n_layers", n_layers, least=0)
     if not 1 <= wanted <= stored:
         raise ConfigError(f"n_layers must lie in 1 … {stored}, got {wanted}")
-    refuse_unknown(config, FAMILIES[family].keys.split())
+    refuse_unknown(config, keys_of(family))
     return FAMILIES[family].decoder(config, wanted)
 
 

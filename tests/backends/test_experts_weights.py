@@ -278,7 +278,7 @@ def test_windows_of_the_families():
         ("gpt_oss", {"swiglu_limit": "7"}, "swiglu_limit must be a finite number"),
         ("gpt_oss", {"layer_types": ["chunked_attention"] * 2}, "has 'chunked_attention'"),
         ("gpt_oss", {"layer_types": ["full_attention"]}, "must list 2 layers or more"),
-        ("gpt_oss", {"sliding_window": None}, "sliding_attention, but sliding_window is null"),
+        ("gpt_oss", {"sliding_window": None}, "and sliding_window says no width"),
         ("gpt_oss", {"hidden_act": "mish"}, "activation must be one of"),
     ],
 )  # fmt: skip

@@ -422,7 +422,7 @@ LLAMA = DESCRIBED["llama"]
         ({"vocab_size": 13.0}, "vocab_size must be a whole number, got 13.0"),
         ({"vocab_size": 2**70}, "vocab_size is larger than any array"),
         ({"hidden_size": None}, "configuration of llama has no 'hidden_size'"),
-        ({"hidden_size": 1, "head_dim": None}, "head_dim must be at least 1, got 0"),
+        ({"hidden_size": 1, "head_dim": None}, "num_attention_heads must be at least 1, got 0"),
         ({"num_hidden_layers": 10**12}, "1000000000000 layers are more than any model has"),
         ({"tie_word_embeddings": "false"}, "_embeddings must be True or False, got 'false'"),
         ({"attention_bias": 1}, "attention_bias must be True or False, got 1"),

@@ -389,7 +389,7 @@ BAD = {
     "dense layers": ("deepseek-v3", {"n_dense_layers": 62}, "n_layers = 61 dense layers"),
     "no choice": ("mixtral-8x7b", {"experts_per_token": 0}, "1 to 8 experts, got .* = 0"),
     "too many": ("mixtral-8x7b", {"experts_per_token": 9}, "1 to 8 experts, got .* = 9"),
-    "some biases": ("gpt2", {"biases": True}, "biases must be one of none, qkv, all, got True"),
+    "some biases": ("gpt2", {"biases": True}, "one of none, qkv, attention, mlp, all, got True"),
     "norms": ("gpt2", {"qk_norm": "all"}, "qk_norm must be one of .* got 'all'"),
     "cap of 0": ("gemma-2-9b", {"softcap": 0.0}, "softcap must be a positive"),
     "scale": ("gpt2", {"scale": float("nan")}, "scale must be a positive finite number .* nan"),

@@ -7,46 +7,35 @@ from typing import Any
 
 from mini_attn.config import DecoderConfig, LatentConfig
 from mini_attn.errors import ConfigError
-from mini_attn.weights._described import count, flag
+from mini_attn.weights._described import flag
 from mini_attn.weights.deepseek import from_deepseek
-from mini_attn.weights.families._family import COMMON, Family
+from mini_attn.weights.families._family import Family
+from mini_attn.weights.families._sizes import size
 from mini_attn.weights.families.llama import gated
 from mini_attn.weights.hf_rope import rope_from_hf
-
-KEYS = f"""{COMMON}
-kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim qk_head_dim v_head_dim rope_interleave
-first_k_dense_replace mlp_bias pretraining_tp num_nextn_predict_layers num_mtp_layers
-"""
-EXPERTS = """
-moe_intermediate_size moe_layer_freq n_group n_routed_experts n_shared_experts norm_topk_prob
-num_experts num_experts_per_tok num_local_experts routed_scaling_factor scoring_func topk_group
-topk_method aux_loss_alpha seq_aux ep_size
-"""
 
 
 def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     """Return the decoder that a file describes, of its dense layers."""
-    second = config["model_type"] == "deepseek_v2"
-    dense = count(config, "first_k_dense_replace", 0 if second else 3, least=0) or 0
+    dense = size(config, "n_dense_layers")
     if n_layers > dense:
         raise ConfigError(
             f"{n_layers - dense} of {n_layers} layers have experts, which this package's decoder "
             f"has not: only the first {dense} are dense (first_k_dense_replace); pass n_layers"
         )
-    rotated = count(config, "qk_rope_head_dim")
+    rotated = size(config, "qk_rope_head_dim")
     attention = LatentConfig(
-        count(config, "hidden_size"),
-        count(config, "num_attention_heads"),
-        count(config, "kv_lora_rank"),
-        count(config, "qk_nope_head_dim"),
+        size(config, "d_model"),
+        size(config, "n_heads"),
+        size(config, "kv_lora_rank"),
+        size(config, "qk_nope_head_dim"),
         rotated,
-        count(config, "v_head_dim"),
+        size(config, "v_head_dim"),
         rope=rope_from_hf(config, rotated, layout=_layout(config), latent=True),
-        q_lora_rank=count(config, "q_lora_rank", 1536),
-        bias=flag(config, "attention_bias", False),
+        q_lora_rank=size(config, "q_lora_rank"),
+        bias=size(config, "attention_bias"),
     )
-    mlp_bias = second and flag(config, "mlp_bias", False)
-    return gated(config, n_layers, attention, mlp_bias)
+    return gated(config, n_layers, attention)
 
 
 def _layout(config: Mapping[str, Any]) -> str:
@@ -61,8 +50,6 @@ def _weights(
 
 
 FAMILIES = {
-    "deepseek_v2": Family(_decoder, _weights, f"{KEYS} {EXPERTS}"),
-    "deepseek_v3": Family(
-        _decoder, _weights, f"{KEYS} {EXPERTS}", more_layers="num_nextn_predict_layers"
-    ),
+    "deepseek_v2": Family(_decoder, _weights),
+    "deepseek_v3": Family(_decoder, _weights, more_layers="num_nextn_predict_layers"),
 }

@@ -8,39 +8,24 @@ from typing import Any
 from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_number
-from mini_attn.weights._described import activation, count, flag, mapping, number
-from mini_attn.weights._layer_lists import FULL, SLIDING, check_window, layer_windows
-from mini_attn.weights.families._family import COMMON, Family
+from mini_attn.weights._described import activation, flag, mapping, number
+from mini_attn.weights._layer_lists import FULL, SLIDING
+from mini_attn.weights.families._family import Family
+from mini_attn.weights.families._rules import windows_of
+from mini_attn.weights.families._sizes import size
 from mini_attn.weights.gemma import from_gemma
 from mini_attn.weights.hf_rope import rope_from_hf
 
-# What a file may leave out. The text part of a file for images and text says only what differs.
+# What a file may leave out beside its sizes.
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "gemma": {"num_key_value_heads": 16, "head_dim": 256},
+    "gemma": {},
     "gemma2": {
-        "num_key_value_heads": 4,
-        "head_dim": 256,
         "query_pre_attn_scalar": 256,
-        "sliding_window": 4096,
         "attn_logit_softcapping": 50.0,
         "final_logit_softcapping": 30.0,
     },
-    "gemma3_text": {
-        "vocab_size": 262208,
-        "max_position_embeddings": 131072,
-        "num_attention_heads": 8,
-        "num_key_value_heads": 4,
-        "head_dim": 256,
-        "query_pre_attn_scalar": 256,
-        "sliding_window": 4096,
-    },
+    "gemma3_text": {"query_pre_attn_scalar": 256},
 }
-KEYS = f"{COMMON} hidden_activation use_bidirectional_attention cache_implementation"
-WINDOWS = """
-query_pre_attn_scalar layer_types sliding_window sliding_window_size sliding_window_pattern
-attn_logit_softcapping final_logit_softcapping
-"""
-NEAR = "rope_local_base_freq _sliding_window_pattern"
 WINDOWED = ("gemma2", "gemma3_text")
 
 
@@ -53,22 +38,22 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     config = {**DEFAULTS[family], **config}
     if flag(config, "use_bidirectional_attention", False):
         raise ConfigError("use_bidirectional_attention: this package's decoder looks back only")
-    d_model, windowed = count(config, "hidden_size"), family in WINDOWED
+    d_model, windowed = size(config, "d_model"), family in WINDOWED
     layers = _layers(config, n_layers, d_model)
     return DecoderConfig(
-        count(config, "vocab_size"),
+        size(config, "vocab_size"),
         n_layers,
         layers[0] if len(set(layers)) == 1 else layers,
-        d_ff=count(config, "intermediate_size"),
-        max_positions=count(config, "max_position_embeddings"),
+        d_ff=size(config, "d_ff"),
+        max_positions=size(config, "max_context"),
         mlp="gated",
         activation=_activation(config),
         norm="rms_norm",
         positions="none",
         eps=number(config, "rms_norm_eps", 1e-6),
-        tie_embeddings=flag(config, "tie_word_embeddings", True),
+        tie_embeddings=size(config, "tied_embeddings"),
         mlp_bias=False,
-        norm_placement="both" if windowed else "before",
+        norm_placement=size(config, "norm_placement"),
         embed_scale=d_model**0.5,
         logit_softcap=number(config, "final_logit_softcapping", None) if windowed else None,
     )
@@ -76,9 +61,9 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
 
 def _layers(config: Mapping[str, Any], n_layers: int, d_model: int) -> tuple[AttentionConfig, ...]:
     """The attention of each layer."""
-    family, head_dim = config["model_type"], count(config, "head_dim")
-    bias = flag(config, "attention_bias", False)
-    windows, ropes = _windows(config, n_layers), _ropes(config, head_dim)
+    family, head_dim = config["model_type"], size(config, "head_dim")
+    bias = size(config, "attention_bias")
+    windows, ropes = windows_of(config, n_layers), _ropes(config, head_dim)
     scale = None  # as the heads' size has it
     if family in WINDOWED:
         width = check_number("query_pre_attn_scalar", config["query_pre_attn_scalar"], above=0)
@@ -88,11 +73,11 @@ def _layers(config: Mapping[str, Any], n_layers: int, d_model: int) -> tuple[Att
     return tuple(
         AttentionConfig(
             d_model,
-            count(config, "num_attention_heads"),
+            size(config, "n_heads"),
             head_dim,
-            n_kv_heads=count(config, "num_key_value_heads"),
+            n_kv_heads=size(config, "n_kv_heads"),
             bias=bias,
-            qk_norm=family == "gemma3_text",
+            qk_norm=size(config, "qk_norm") == "head",
             softcap=softcap,
             window=window,
             scale=scale,
@@ -109,19 +94,6 @@ def _activation(config: Mapping[str, Any]) -> str:
         return activation(config, "hidden_activation", "gelu_pytorch_tanh")
     name = activation(config, "hidden_act", "gelu_pytorch_tanh")
     return "gelu_tanh" if name == "gelu" else name
-
-
-def _windows(config: Mapping[str, Any], n_layers: int) -> list[int | None]:
-    """The window of each layer: every second one sees all, from Gemma 3 on every sixth."""
-    family = config["model_type"]
-    if family not in WINDOWED:
-        return [None] * n_layers
-    window, kinds = count(config, "sliding_window", None), config.get("layer_types")
-    if kinds is None:
-        every = 2 if family == "gemma2" else count(config, "sliding_window_pattern", 6) or 6
-        kinds = [SLIDING if (layer + 1) % every else FULL for layer in range(n_layers)]
-    check_window(kinds, window)
-    return layer_windows(kinds, window, n_layers)
 
 
 def _ropes(config: Mapping[str, Any], head_dim: int) -> dict[str, RopeConfig]:
@@ -157,8 +129,4 @@ def _weights(
     return from_gemma(state, config)
 
 
-FAMILIES = {
-    "gemma": Family(_decoder, _weights, KEYS),
-    "gemma2": Family(_decoder, _weights, f"{KEYS} {WINDOWS}"),
-    "gemma3_text": Family(_decoder, _weights, f"{KEYS} {WINDOWS} {NEAR}"),
-}
+FAMILIES = {name: Family(_decoder, _weights) for name in DEFAULTS}

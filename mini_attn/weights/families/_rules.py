@@ -1,0 +1,97 @@
+"""What no table of keys says of a family: which layers have a window, and which have experts.
+
+`js/your_model/rules.js` has the same rules under the same names; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_count
+from mini_attn.weights._described import flag
+from mini_attn.weights._layer_lists import FULL, SLIDING, check_layers, check_window, layer_windows
+from mini_attn.weights.families._sizes import size
+
+
+def windows_of(config: Mapping[str, Any], n_layers: int) -> list[int | None]:
+    """Return the window of each layer, None where it sees all."""
+    rule, window = size(config, "windows"), size(config, "window")
+    asked = size(config, "window_asked")
+    if rule == "none":
+        return [None] * n_layers
+    if rule == "one":  # of all layers, whatever the file says of each
+        return [window if asked else None] * n_layers
+    if rule == "behind" and not asked:
+        window = None
+    kinds = size(config, "layer_types")
+    check_window(kinds, window)
+    if kinds is None:
+        kinds = _PATTERNS[rule](config, n_layers, asked and window is not None)
+        if rule == "in_turn":
+            check_window(kinds, window)
+    return layer_windows(kinds, window, n_layers)
+
+
+def _behind(config: Mapping[str, Any], n_layers: int, windowed: bool) -> list[str]:
+    """Return Qwen's kinds of layers: windows behind the first few."""
+    first = min(size(config, "first_windowed"), n_layers)
+    return [FULL] * first + [SLIDING] * n_layers
+
+
+def _unturned(config: Mapping[str, Any], n_layers: int, windowed: bool) -> list[str]:
+    """Return SmolLM3's: windows where nothing turns, if they're asked for."""
+    return [SLIDING if windowed and not turns else FULL for turns in turning(config, n_layers)]
+
+
+def _in_turn(config: Mapping[str, Any], n_layers: int, windowed: bool) -> list[str]:
+    """Return Gemma's and gpt-oss's: every second layer sees all, from Gemma 3 on every sixth."""
+    every = size(config, "full_every")
+    return [SLIDING if (layer + 1) % every else FULL for layer in range(n_layers)]
+
+
+_PATTERNS = {"behind": _behind, "unturned": _unturned, "in_turn": _in_turn}
+
+
+def turning(config: Mapping[str, Any], n_layers: int) -> list[bool]:
+    """Return whether each layer turns its queries and keys: SmolLM3 leaves every fourth."""
+    every, turned = size(config, "turned_every"), size(config, "turned_layers")
+    if turned is None:  # 1 where they are turned
+        turned = [not every or (layer + 1) % every != 0 for layer in range(n_layers)]
+    check_layers("no_rope_layers", turned, n_layers, (0, 1))
+    return [bool(turns) for turns in turned[:n_layers]]
+
+
+def sparse_of(config: Mapping[str, Any], n_layers: int) -> list[bool]:
+    """Return whether each layer has experts."""
+    if size(config, "dense") == "first":
+        dense = size(config, "n_dense_layers")
+        if dense >= n_layers or not size(config, "n_experts"):
+            return [False] * n_layers
+        return [layer >= dense for layer in range(n_layers)]
+    step, plain = size(config, "sparse_every"), size(config, "dense_layers")
+    plain = [] if plain is None else plain
+    if not isinstance(plain, list | tuple):
+        raise ConfigError(f"mlp_only_layers must list numbers of layers, got {plain!r:.80}")
+    for layer in plain:
+        check_count("mlp_only_layers", layer, least=0)
+    return [layer not in plain and (layer + 1) % step == 0 for layer in range(n_layers)]
+
+
+def kv_heads_of(config: Mapping[str, Any]) -> int:
+    """Return the key/value heads: a flag can say that all query heads share one."""
+    rule, heads = size(config, "kv_heads"), size(config, "n_kv_heads")
+    if rule == "given" or (rule == "falcon" and flag(config, "new_decoder_architecture", False)):
+        return int(heads)
+    return 1 if flag(config, "multi_query", True) else int(size(config, "n_heads"))
+
+
+def norm_placement_of(config: Mapping[str, Any]) -> str:
+    """Return where norms are; Falcon's first models have one before both blocks."""
+    if size(config, "kv_heads") == "falcon":
+        parallel = flag(config, "parallel_attn", True)
+        return (
+            "one" if parallel and not flag(config, "new_decoder_architecture", False) else "before"
+        )
+    return str(size(config, "norm_placement"))

@@ -1,0 +1,150 @@
+"""A Hugging Face configuration as a model whose costs can be counted, runnable here or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mini_attn.errors import ConfigError
+from mini_attn.models import ModelConfig
+from mini_attn.weights._described import mapping
+from mini_attn.weights._known import unknown
+from mini_attn.weights.families._fields import FIELDS
+from mini_attn.weights.families._rules import (
+    kv_heads_of,
+    norm_placement_of,
+    sparse_of,
+    windows_of,
+)
+from mini_attn.weights.families._sizes import keys_of, size
+
+__all__ = ["MOST_LAYERS", "model_from_hf", "unknown_keys"]
+
+MOST_LAYERS = 10_000  # a broken file must not make a tuple of billions
+COPIED = (
+    "n_layers", "d_model", "n_heads", "head_dim", "d_ff", "vocab_size", "max_context",
+    "v_head_dim", "qk_norm", "norm", "norm_placement", "mlp_matrices", "learned_positions",
+    "tied_embeddings", "embedding_norm", "sinks",
+)  # fmt: skip
+LATENT = ("kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim")
+EXPERTS = ("n_experts", "n_shared_experts", "experts_per_token", "expert_d_ff", "router_bias")
+BIASES = {  # of attention and of the MLP
+    (True, True): "all", (True, False): "attention", (False, True): "mlp", (False, False): "none",
+}  # fmt: skip
+
+
+def model_from_hf(config: Mapping[str, Any], *, name: str = "own") -> ModelConfig:
+    """The sizes that a Hugging Face configuration describes, for its costs.
+
+    ``ModelConfig(...)`` from what ``config.json`` holds
+
+    Parameters
+    ----------
+    config : mapping
+        The file's content. Of a file for images and text, the part for text is read.
+    name : str
+        The model's name.
+
+    Returns
+    -------
+    ModelConfig
+        For ``mini_attn.cost``. What costs nothing (rotary rules, scales, the activation) keeps
+        its default: `config_from_hf` reads that.
+
+    Raises
+    ------
+    ConfigError
+        If the family is unknown, or a number is missing, of another kind or contradicts others.
+
+    Notes
+    -----
+    Families that ``Decoder`` can't run are read too: DeepSeek's layers with experts, Falcon,
+    GPT-NeoX, BLOOM, StarCoder and MPT. A key that isn't known of the family may change the model
+    in a way that no size tells: see `unknown_keys`.
+
+    Examples
+    --------
+    >>> sizes = {"vocab_size": 64, "hidden_size": 16, "num_hidden_layers": 2,
+    ...     "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 32,
+    ...     "max_position_embeddings": 128}
+    >>> model_from_hf({"model_type": "llama", **sizes}).attention
+    'gqa'
+    """
+    config = _described(config)
+    n_layers = size(config, "n_layers")
+    if n_layers > MOST_LAYERS:
+        raise ConfigError(f"{n_layers} layers are more than any model has ({MOST_LAYERS} are read)")
+    sizes = {part: size(config, part) for part in COPIED}
+    sizes |= {"n_kv_heads": kv_heads_of(config), "norm_placement": norm_placement_of(config)}
+    sizes |= {"biases": _biases(config), **_experts(config, n_layers), **_layers(config, n_layers)}
+    if size(config, "kv_lora_rank"):
+        sizes |= {part: size(config, part) or 0 for part in LATENT} | {"attention": "mla"}
+    family = config["model_type"]
+    return ModelConfig(name=name, title=name, source=f"config.json of {family}", **sizes)
+
+
+def unknown_keys(config: Mapping[str, Any]) -> list[str]:
+    """The keys of a configuration that aren't known of its family and aren't off.
+
+    ``[key for key in config if nobody reads it and it changes something]``
+
+    Parameters
+    ----------
+    config : mapping
+        As in `model_from_hf`.
+
+    Returns
+    -------
+    list of str
+        In the file's order.
+
+    Raises
+    ------
+    ConfigError
+        If the family is unknown.
+
+    Examples
+    --------
+    >>> unknown_keys({"model_type": "llama", "num_hidden_layers": 2, "logit_scale": 0.5})
+    ['logit_scale']
+    """
+    config = _described(config)
+    return unknown(config, keys_of(config["model_type"]))
+
+
+def _described(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the configuration of the text model, whose family is known."""
+    family = mapping("the configuration", config).get("model_type")
+    if isinstance(family, str) and family in FIELDS:
+        return config
+    text = config.get("text_config")
+    if isinstance(text, Mapping) and isinstance(text.get("model_type"), str):
+        return _described(text)
+    raise ConfigError(f"model_type must be one of {', '.join(FIELDS)}, got {family!r:.60}")
+
+
+def _biases(config: Mapping[str, Any]) -> str:
+    """Return which projections have biases."""
+    attention, mlp = size(config, "attention_bias"), size(config, "mlp_bias")
+    return "qkv" if size(config, "qkv_bias") else BIASES[attention, mlp]
+
+
+def _experts(config: Mapping[str, Any], n_layers: int) -> dict[str, Any]:
+    """Return what a mixture of experts has; nothing where no layer has one."""
+    if not any(sparse := sparse_of(config, n_layers)):
+        return {}
+    return {part: size(config, part) for part in EXPERTS} | {"n_dense_layers": sparse.count(False)}
+
+
+def _layers(config: Mapping[str, Any], n_layers: int) -> dict[str, Any]:
+    """Return the variant of attention and which layers keep all; in turn, the turn is enough."""
+    windows = windows_of(config, n_layers)
+    full = tuple(layer for layer, window in enumerate(windows) if window is None)
+    if len(full) == n_layers:
+        heads, shared = size(config, "n_heads"), kv_heads_of(config)
+        return {"attention": "mha" if heads == shared else "mqa" if shared == 1 else "gqa"}
+    window = next(window for window in windows if window is not None)
+    every = full[0] + 1 if full else 0
+    in_turn = full == tuple(range(every - 1, n_layers, every)) if full else True
+    which = {"full_every": every} if in_turn else {"full_layers": full}
+    return {"attention": "sliding_window", "window": window} | which

@@ -1,0 +1,68 @@
+"""Configurations drawn at random, whole and broken ones, of every family that is read."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from mini_attn.weights.families._fields import BASE, FIELDS
+
+BROKEN: list[Any] = [0, -3, 1.5, "12", True, [], {}, [3], 2**70, "", "full_attention"]
+KINDS = ["full_attention", "sliding_attention"]
+NAMES = {  # of keys with a list, or whose numbers have to go together
+    "layer_types": lambda draw, n: [draw.choice(KINDS) for _ in range(n)],
+    "no_rope_layers": lambda draw, n: [draw.randint(0, 1) for _ in range(n)],
+    "mlp_only_layers": lambda draw, n: [draw.randint(0, n + 1) for _ in range(draw.randint(0, n))],
+}
+SMALL = ("decoder_sparse_step", "first_k_dense_replace", "max_window_layers", "n_shared_experts",
+         "no_rope_layer_interval", "sliding_window_pattern", "expansion_ratio")  # fmt: skip
+UNKNOWN = {"logit_scale": 0.5, "use_qk_norm": True, "attn_bias": False, "my_key": None,
+           "constructor": 3, "toString": "x", "vision": {"a": 1}, "empty": {}}  # fmt: skip
+
+
+def described(family: str, draw: Random) -> dict[str, Any]:
+    """A configuration of a family: mostly sound, now and then with a fault."""
+    n_layers, kv = draw.randint(1, 12), draw.choice([1, 2, 4, 8])
+    heads = kv * draw.choice([1, 1, 2, 8])
+    experts = draw.choice([4, 8, 64])
+    known = {
+        "n_layers": n_layers, "n_heads": heads, "n_kv_heads": kv,
+        "d_model": heads * draw.choice([8, 24, 64]), "n_experts": experts,
+        "experts_per_token": draw.randint(1, experts),
+    }  # fmt: skip
+    made: dict[str, Any] = {"model_type": family}
+    for name, spec in (BASE | FIELDS[family]).items():
+        if isinstance(spec, str) and " " in spec:
+            continue
+        if isinstance(spec, str):
+            made[spec] = known.get(name) or draw.randint(1, 5000)
+        elif key := spec.get("key") or spec.get("list"):
+            keys = [key] if isinstance(key, str) else draw.sample(key, draw.randint(1, len(key)))
+            if "default" in spec and draw.random() < 0.4 and name not in ("n_experts",):
+                continue
+            value = _value(name, keys[0], spec, known, draw)
+            made |= dict.fromkeys(keys, value)
+    for flag in ("multi_query", "new_decoder_architecture", "parallel_attn"):
+        if flag in FIELDS[family]["also"] and draw.random() < 0.5:
+            made[flag] = draw.choice([True, False, None])
+    if draw.random() < 0.2:
+        key = draw.choice(list(made))
+        made[key] = draw.choice([None, *BROKEN])
+    if draw.random() < 0.1:
+        made.pop(draw.choice(list(made)))
+    if draw.random() < 0.2:
+        made |= dict([draw.choice(list(UNKNOWN.items()))])
+    return made
+
+
+def _value(name: str, key: str, spec: dict[str, Any], known: dict[str, int], draw: Random) -> Any:
+    """A value of the kind that the table asks for, null now and then."""
+    if draw.random() < 0.08:
+        return None
+    if key in NAMES:
+        return NAMES[key](draw, known["n_layers"] + draw.choice([0, 0, 1, 0, -1]))
+    if isinstance(spec.get("default"), bool):
+        return draw.random() < 0.5
+    if key in SMALL:  # dense or windowed layers: now and then as many as there are
+        return draw.choice([draw.randint(spec.get("least", 1), 7), 12])
+    return known.get(name) or 2 * draw.randint(1, 2500)  # even: heads may turn
