@@ -115,11 +115,11 @@ def unknown_keys(config: Mapping[str, Any]) -> list[str]:
 def _described(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the configuration of the text model, whose family is known."""
     family = mapping("the configuration", config).get("model_type")
-    if isinstance(family, str) and family in FIELDS:
-        return config
     text = config.get("text_config")
-    if isinstance(text, Mapping) and isinstance(text.get("model_type"), str):
-        return _described(text)
+    for part in (config, text if isinstance(text, Mapping) else {}):
+        named = part.get("model_type")
+        if isinstance(named, str) and named in FIELDS:
+            return part
     raise ConfigError(f"model_type must be one of {', '.join(FIELDS)}, got {family!r:.60}")
 
 

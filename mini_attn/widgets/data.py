@@ -29,6 +29,7 @@ from mini_attn.widgets.page_pool_data import page_pool
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
 from mini_attn.widgets.schema import load_schema
+from mini_attn.widgets.your_model_data import your_model
 
 __all__ = ["FOLDER", "generate", "schemas", "write", "write_schemas"]
 
@@ -104,7 +105,7 @@ def generate() -> dict[str, Any]:
         ``models.json``, ``layouts.json``, ``devices.json``, ``page_pool.json``, ``roofline.json``,
         ``comparison.json``, ``equal_bytes.json``, ``bits_dial.json``, ``stories.json``,
         ``film.json``, ``inside_model.json``, ``home_model.json``, ``key_budget.json``,
-        ``example.json``, ``example_heads.json`` and ``example_latent.json``.
+        ``your_model.json``, ``example.json``, ``example_heads.json`` and ``example_latent.json``.
     """
     return {
         "models.json": _models(),
@@ -120,6 +121,7 @@ def generate() -> dict[str, Any]:
         "inside_model.json": inside_model(),
         "home_model.json": home_model(),
         "key_budget.json": key_budget(),
+        "your_model.json": your_model(),
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {
             name.lower(): getattr(example_heads, name) for name in example_heads.__all__

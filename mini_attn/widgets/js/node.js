@@ -19,3 +19,4 @@ export * from "./progress/views.js";
 export * from "./questions/judge.js";
 export * from "./questions/reading.js";
 export { show } from "./questions/written.js";
+export * as yourModel from "./your_model/node.js";

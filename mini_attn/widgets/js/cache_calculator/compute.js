@@ -65,7 +65,7 @@ function layerTerms(layout, sizes, context) {
     const once = Math.floor(Math.min(sizes.shared, context - 1) / BLOCK) * BLOCK;
     return [{ layers: sizes.n_layers, kept: Math.ceil(context / BLOCK) * BLOCK - once, once, rule: "pages" }];
   }
-  const full = sizes.full_every ? Math.floor(sizes.n_layers / sizes.full_every) : 0;
+  const full = sizes.full_layers?.length || (sizes.full_every ? Math.floor(sizes.n_layers / sizes.full_every) : 0);
   const terms = [];
   if (full) terms.push({ layers: full, kept: context, once: 0, rule: "all" });
   terms.push({

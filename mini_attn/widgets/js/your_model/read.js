@@ -1,0 +1,115 @@
+// A pasted config.json as a model with costs: weights/hf_model.py in JavaScript.
+import told from "../data/your_model.json" with { type: "json" };
+import { kvHeadsOf, normPlacementOf, sparseOf, windowsOf } from "./rules.js";
+import { Unreadable, checkCount, isFamily, isMapping, shown, size, unknownIn } from "./sizes.js";
+
+export { Unreadable };
+
+const MOST_BYTES = 1_000_000; // a config.json has a few thousand
+const MOST_DEPTH = 64;
+const MODELS = new Map(told.models.map((model) => [model.name, { ...told.sizes, ...model }]));
+export const modelOf = (name) => MODELS.get(name) ?? null;
+export const listed = () => [...MODELS.values()];
+
+// The configuration of the text model, whose family is known.
+function described(config) {
+  if (!isMapping(config)) throw new Unreadable(`the configuration must map names to values, got ${shown(config)}`);
+  const own = (of, key) => (isMapping(of) && Object.hasOwn(of, key) ? of[key] : null);
+  const family = own(config, "model_type");
+  const found = [config, own(config, "text_config")].find((part) => isFamily(own(part, "model_type")));
+  if (found) return found;
+  if (family === null) throw new Unreadable("model_type is missing: the file doesn't say which family it describes");
+  throw new Unreadable(`model_type must be one of ${Object.keys(told.families).join(", ")}, got ${shown(family)}`);
+}
+
+function biasesOf(config) {
+  const [attention, mlp] = [size(config, "attention_bias"), size(config, "mlp_bias")];
+  if (size(config, "qkv_bias")) return "qkv";
+  return attention ? (mlp ? "all" : "attention") : mlp ? "mlp" : "none";
+}
+
+function expertsOf(config, layers) {
+  const sparse = sparseOf(config, layers);
+  if (!sparse.includes(true)) return {};
+  const sizes = Object.fromEntries(told.experts.map((part) => [part, size(config, part)]));
+  return { ...sizes, n_dense_layers: sparse.filter((has) => !has).length };
+}
+
+// The variant of attention and which layers keep all; in turn, the turn is enough.
+function layersOf(config, layers) {
+  const windows = windowsOf(config, layers);
+  const full = windows.flatMap((window, layer) => (window === null ? [layer] : []));
+  if (full.length === layers) {
+    const [heads, shared] = [size(config, "n_heads"), kvHeadsOf(config)];
+    return { attention: heads === shared ? "mha" : shared === 1 ? "mqa" : "gqa" };
+  }
+  const every = full.length ? full[0] + 1 : 0;
+  const inTurn = full.length === (every ? Math.floor(layers / every) : 0) && full.every((layer, i) => layer === every * (i + 1) - 1);
+  const which = inTurn ? { full_every: every } : { full_layers: full };
+  return { attention: "sliding_window", window: windows.find((window) => window !== null), ...which };
+}
+
+// What `ModelConfig` refuses.
+export function checked(model) {
+  const least = { learned_positions: 0, q_lora_rank: 0, kv_lora_rank: 0, qk_nope_head_dim: 0, qk_rope_head_dim: 0 };
+  for (const name of [...told.copied, "n_kv_heads"]) if (typeof told.sizes[name] === "number") checkCount(name, model[name], least[name] ?? 1);
+  if (model.n_heads % model.n_kv_heads) {
+    throw new Unreadable(`n_heads must be a multiple of n_kv_heads, got ${model.n_heads} and ${model.n_kv_heads}`);
+  }
+  if (model.window !== null) checkCount("window", model.window);
+  if (model.n_experts && !(model.experts_per_token >= 1 && model.experts_per_token <= model.n_experts)) {
+    throw new Unreadable(`a token takes 1 to ${model.n_experts} experts, got experts_per_token = ${model.experts_per_token}`);
+  }
+  return model;
+}
+
+// What a file calls itself: the end of a path, in characters that an address may hold.
+function titleOf(given, { model_type }) {
+  const path = Object.hasOwn(given, "_name_or_path") ? given._name_or_path : "";
+  const name = typeof path === "string" ? path.split("/").at(-1).replace(/[^\w. -]/g, "").trim().slice(0, 40) : "";
+  return name || `Your ${model_type}`;
+}
+
+// {model, unknown}: the sizes, and keys that may change the model in a way that no size tells.
+export function modelFromHf(given, name = "own") {
+  const config = described(given);
+  const layers = size(config, "n_layers");
+  if (layers > told.most_layers) throw new Unreadable(`${layers} layers are more than any model has (${told.most_layers} are read)`);
+  const sizes = { ...told.sizes, ...Object.fromEntries(told.copied.map((part) => [part, size(config, part)])) };
+  Object.assign(sizes, { n_kv_heads: kvHeadsOf(config), norm_placement: normPlacementOf(config) });
+  Object.assign(sizes, { biases: biasesOf(config) }, expertsOf(config, layers), layersOf(config, layers));
+  if (size(config, "kv_lora_rank")) {
+    for (const part of told.latent) sizes[part] = size(config, part) ?? 0;
+    sizes.attention = "mla";
+  }
+  return { model: checked({ ...sizes, name, title: titleOf(given, config), family: config.model_type }), unknown: unknownIn(config) };
+}
+
+// Brackets that are open at the same time, strings aside; JSON.parse would run out of stack.
+function depthOf(text) {
+  let depth = 0, most = 0, quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const mark = text[at];
+    if (mark === '"') quoted = !quoted;
+    else if (quoted) at += mark === "\\" ? 1 : 0;
+    else if (mark === "{" || mark === "[") most = Math.max(most, depth += 1);
+    else if (mark === "}" || mark === "]") depth -= 1;
+  }
+  return most;
+}
+
+// What a text holds, or a sentence that says what is wrong with it.
+export function readText(text) {
+  if (!text.trim()) throw new Unreadable("there is nothing in it: paste the whole config.json, from { to }");
+  if (text.length > MOST_BYTES) {
+    throw new Unreadable(`that's ${(text.length / 1e6).toFixed(1)} million characters, and a config.json has a few thousand: is it another file?`);
+  }
+  if (depthOf(text) > MOST_DEPTH) throw new Unreadable(`its brackets are more than ${MOST_DEPTH} deep: no config.json's are`);
+  let config;
+  try {
+    config = JSON.parse(text);
+  } catch (fault) {
+    throw new Unreadable(`it isn't JSON: ${String(fault.message).slice(0, 120)}`);
+  }
+  return modelFromHf(config);
+}

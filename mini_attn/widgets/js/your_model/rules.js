@@ -1,0 +1,79 @@
+// What no table of keys says of a family: weights/families/_rules.py under the same names.
+import { Unreadable, checkCount, flag, shown, size } from "./sizes.js";
+
+const [FULL, SLIDING] = ["full_attention", "sliding_attention"];
+const range = (n, what) => Array.from({ length: n }, (_, layer) => what(layer));
+
+function checkLayers(name, list, layers, known) {
+  if (!Array.isArray(list) || list.length < layers) throw new Unreadable(`${name} must list ${layers} layers or more, got ${shown(list)}`);
+  for (const one of list) if (!known.includes(one)) throw new Unreadable(`${name} has ${shown(one)}, which this package's decoder has not`);
+}
+
+function checkWindow(kinds, window) {
+  if (window === null && Array.isArray(kinds) && kinds.includes(SLIDING)) {
+    throw new Unreadable(`layer_types has '${SLIDING}', and sliding_window says no width or is not in use`);
+  }
+}
+
+const PATTERNS = {
+  behind: (config, layers) => {
+    const first = Math.min(size(config, "first_windowed"), layers);
+    return range(layers, (layer) => (layer < first ? FULL : SLIDING));
+  },
+  unturned: (config, layers, windowed) => turning(config, layers).map((turns) => (windowed && !turns ? SLIDING : FULL)),
+  in_turn: (config, layers) => {
+    const every = size(config, "full_every");
+    return range(layers, (layer) => ((layer + 1) % every ? SLIDING : FULL));
+  },
+};
+
+function turning(config, layers) {
+  const every = size(config, "turned_every");
+  const turned = size(config, "turned_layers") ?? range(layers, (layer) => (!every || (layer + 1) % every !== 0));
+  checkLayers("no_rope_layers", turned, layers, [0, 1, false, true]);
+  return turned.slice(0, layers).map(Boolean);
+}
+
+// The window of each layer, null where it sees all.
+export function windowsOf(config, layers) {
+  const rule = size(config, "windows");
+  let window = size(config, "window");
+  const asked = size(config, "window_asked");
+  if (rule === "none") return range(layers, () => null);
+  if (rule === "one") return range(layers, () => (asked ? window : null));
+  if (rule === "behind" && !asked) window = null;
+  let kinds = size(config, "layer_types");
+  checkWindow(kinds, window);
+  if (kinds === null) {
+    kinds = PATTERNS[rule](config, layers, asked && window !== null);
+    if (rule === "in_turn") checkWindow(kinds, window);
+  }
+  checkLayers("layer_types", kinds, layers, [FULL, SLIDING]);
+  return kinds.slice(0, layers).map((kind) => (kind === SLIDING ? window : null));
+}
+
+// Whether each layer has experts.
+export function sparseOf(config, layers) {
+  if (size(config, "dense") === "first") {
+    const dense = size(config, "n_dense_layers");
+    const none = dense >= layers || !size(config, "n_experts");
+    return range(layers, (layer) => !none && layer >= dense);
+  }
+  const [step, plain] = [size(config, "sparse_every"), size(config, "dense_layers") ?? []];
+  if (!Array.isArray(plain)) throw new Unreadable(`mlp_only_layers must list numbers of layers, got ${shown(plain)}`);
+  for (const layer of plain) checkCount("mlp_only_layers", layer, 0);
+  return range(layers, (layer) => !plain.includes(layer) && (layer + 1) % step === 0);
+}
+
+// A flag can say that all query heads share one key/value head.
+export function kvHeadsOf(config) {
+  const [rule, heads] = [size(config, "kv_heads"), size(config, "n_kv_heads")];
+  if (rule === "given" || (rule === "falcon" && flag(config, "new_decoder_architecture", false))) return heads;
+  return flag(config, "multi_query", true) ? 1 : size(config, "n_heads");
+}
+
+export function normPlacementOf(config) {
+  if (size(config, "kv_heads") !== "falcon") return size(config, "norm_placement");
+  const parallel = flag(config, "parallel_attn", true);
+  return parallel && !flag(config, "new_decoder_architecture", false) ? "one" : "before";
+}

@@ -1,0 +1,173 @@
+// What a pass of a model costs: mini_attn/cost's parameters, products, bytes and bounds, in whole
+// numbers (BigInt). Only experts' averages and seconds are rounded.
+const B = BigInt;
+const sum = (values) => values.reduce((all, value) => all + value, 0n);
+const least = (a, b) => (a < b ? a : b);
+const most = (a, b) => (a > b ? a : b);
+
+const biased = { attention: ["attention", "all"], mlp: ["mlp", "all"], qkv: ["qkv", "attention", "all"] };
+const has = (model, part) => biased[part].includes(model.biases);
+
+// Sizes as BigInt by name.
+const big = (model, ...names) => names.map((name) => B(model[name]));
+
+// Layers that keep all, and those that keep a window.
+export function fullLayers({ n_layers, window, full_every, full_layers }) {
+  if (window === null) return n_layers;
+  return full_layers.length || (full_every ? Math.floor(n_layers / full_every) : 0);
+}
+const kindsOf = (model) => [[fullLayers(model), null], [model.n_layers - fullLayers(model), model.window]].filter(([layers]) => layers);
+
+// Numbers that a token is projected to: queries and keys, and values.
+function projected(model) {
+  const [heads, shared, dim, v] = big(model, "n_heads", "n_kv_heads", "head_dim", "v_head_dim");
+  return { turned: (heads + shared) * dim, all: (heads + shared) * dim + shared * v, out: heads * v };
+}
+
+function headParameters(model) {
+  const [d, dim] = big(model, "d_model", "head_dim");
+  const { turned, all, out } = projected(model);
+  const biases = (has(model, "qkv") ? all : 0n) + (has(model, "attention") ? d : 0n);
+  const norms = { none: 0n, head: 2n * dim, width: turned }[model.qk_norm];
+  return d * all + out * d + biases + norms + (model.sinks ? B(model.n_heads) : 0n);
+}
+
+// Numbers of the matrices of latent attention, by what they make.
+function latentWeights(model) {
+  const [d, heads, rank, nope, rope, v, q] = big(model, "d_model", "n_heads", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "q_lora_rank");
+  return { query: d * q, queries: (q || d) * heads * (nope + rope), latent: d * (rank + rope), heads: rank * heads * (nope + v), output: heads * v * d };
+}
+
+function latentParameters(model) {
+  const [d, rank, rope, q] = big(model, "d_model", "kv_lora_rank", "qk_rope_head_dim", "q_lora_rank");
+  const biases = has(model, "attention") ? q + rank + rope + d : 0n;
+  return sum(Object.values(latentWeights(model))) + q + rank + biases + (model.sinks ? B(model.n_heads) : 0n);
+}
+
+const isLatent = (model) => model.attention === "mla";
+
+function mlp(model, width) {
+  const [d, matrices] = big(model, "d_model", "mlp_matrices");
+  return matrices * d * B(width) + (has(model, "mlp") ? (matrices - 1n) * B(width) + d : 0n);
+}
+
+function mlps(model, experts) {
+  if (!model.n_experts) return B(model.n_layers) * mlp(model, model.d_ff);
+  const [n, dense, d] = big(model, "n_experts", "n_dense_layers", "d_model");
+  const sparse = B(experts + model.n_shared_experts) * mlp(model, model.expert_d_ff) + n * (d + (model.router_bias ? 1n : 0n));
+  return dense * mlp(model, model.d_ff) + (B(model.n_layers) - dense) * sparse;
+}
+
+function tables(model) {
+  const [d, words, positions] = big(model, "d_model", "vocab_size", "learned_positions");
+  return { tokens: words * d, positions: positions * d, logits: model.tied_embeddings ? 0n : words * d };
+}
+
+function withExperts(model, experts) {
+  const [d, layers] = big(model, "d_model", "n_layers");
+  const norm = d * (model.norm === "layer_norm" ? 2n : 1n);
+  const each = { before: 2n, after: 2n, both: 4n, one: 1n }[model.norm_placement];
+  const norms = layers * each + 1n + (model.embedding_norm ? 1n : 0n);
+  const attention = layers * (isLatent(model) ? latentParameters(model) : headParameters(model));
+  return sum(Object.values(tables(model))) + attention + mlps(model, experts) + norms * norm;
+}
+
+export const parameterCount = (model) => withExperts(model, model.n_experts);
+export const activeParameterCount = (model) => withExperts(model, model.experts_per_token);
+
+const sparseLayers = (model) => (model.n_experts ? B(model.n_layers - model.n_dense_layers) : 0n);
+const expertParameters = (model) => sparseLayers(model) * mlp(model, model.expert_d_ff);
+
+// Of routed experts, the parameters that so many tokens wake on average, each choosing evenly.
+function woken(model, tokens) {
+  if (!model.n_experts) return 0n;
+  const { n_experts: n, experts_per_token: each } = model;
+  const average = n - (n - each) * (1 - each / n) ** (tokens - 1);
+  return B(Math.ceil(average * Number(expertParameters(model))));
+}
+
+// Pairs of a query and a key that it sees, causally, aligned to the end.
+function visiblePairs(q, kv, window) {
+  if (window === null) return q * kv - (q * (q - 1n)) / 2n;
+  const short = least(q, most(0n, least(kv, window) - (kv - q)));
+  return short * (kv - q + 1n) + (short * (short - 1n)) / 2n + (q - short) * least(window, kv);
+}
+
+function headFlops(model, q, kv, batch, window) {
+  const [d, heads, dim, v] = big(model, "d_model", "n_heads", "head_dim", "v_head_dim");
+  const { all, out } = projected(model);
+  const pairs = visiblePairs(q, kv, window);
+  return { weights: 2n * batch * q * d * (all + out), cache: 2n * batch * heads * (dim + v) * pairs };
+}
+
+// Of the two forms, the one with fewer operations: keys and values of every latent, or queries
+// and outputs taken to the latent.
+function latentFlops(model, q, kv, batch) {
+  const [heads, rank, nope, rope, v] = big(model, "n_heads", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim");
+  const absorbed = rank * (nope + v) * (kv - q) > (2n * rank - nope - v) * q * kv;
+  const weights = latentWeights(model);
+  const pairs = heads * visiblePairs(q, kv, null);
+  const [key, value] = absorbed ? [rank + rope, rank] : [nope + rope, v];
+  const made = q * (weights.query + weights.queries + weights.latent + weights.output) + weights.heads * (absorbed ? q : kv);
+  return { weights: 2n * batch * made, cache: 2n * batch * (key + value) * pairs };
+}
+
+// Floating-point operations of a pass: products with weights but the routed experts', those, products
+// with the cache, and the logits of the last row.
+function flopsOf(model, q, kv, batch) {
+  const kinds = kindsOf(model).map(([layers, window]) => {
+    const one = isLatent(model) ? latentFlops(model, q, kv, batch) : headFlops(model, q, kv, batch, window && B(window));
+    return { weights: B(layers) * one.weights, cache: B(layers) * one.cache };
+  });
+  const [d, matrices, words, width] = big(model, "d_model", "mlp_matrices", "vocab_size", "expert_d_ff");
+  const sparse = sparseLayers(model);
+  const rows = 2n * batch * q * d;
+  const experts = rows * matrices * sparse * B(model.experts_per_token) * width;
+  const dense = (B(model.n_layers) - sparse) * B(model.d_ff) + sparse * B(model.n_shared_experts) * width;
+  return {
+    products: sum(kinds.map(({ weights }) => weights)) + rows * (matrices * dense + sparse * B(model.n_experts)),
+    experts,
+    attention: sum(kinds.map(({ cache }) => cache)),
+    logits: 2n * batch * d * words,
+  };
+}
+
+const numbersPerToken = (model) => (isLatent(model) ? B(model.kv_lora_rank + model.qk_rope_head_dim) : B(model.n_kv_heads) * B(model.head_dim + model.v_head_dim));
+
+// Bytes of so many numbers of so many bits, the last one filled; bits may have quarters.
+export const bytesOf = (numbers, bits) => (numbers * B(4 * bits) + 31n) / 32n;
+
+// Numbers of the cache that a pass reads and writes, over all sequences.
+function cacheMoved(model, q, kv, batch) {
+  return batch * numbersPerToken(model) * sum(kindsOf(model).map(([layers, window]) => {
+    const read = window === null ? kv : least(kv, B(window) + q - 1n);
+    return B(layers) * (read + (window === null ? q : least(q, B(window))));
+  }));
+}
+
+// {products, experts, attention, logits}: operations and bytes of each, as `step_operations`.
+export function stepOperations(model, { q_len, kv_len, batch, weight_bits, cache_bits }) {
+  const [q, kv, sequences] = [q_len, kv_len, batch].map(B);
+  const flops = flopsOf(model, q, kv, sequences);
+  const awake = woken(model, batch * q_len);
+  const { tokens, positions } = tables(model);
+  const fixed = parameterCount(model) - positions - (model.tied_embeddings ? 0n : tokens) - B(model.n_experts) * expertParameters(model);
+  const logits = bytesOf(B(model.vocab_size) * B(model.d_model), weight_bits);
+  const experts = bytesOf(awake, weight_bits);
+  const operations = {
+    products: [flops.products, bytesOf(fixed + awake, weight_bits) - experts - logits],
+    experts: [flops.experts, experts],
+    attention: [flops.attention, bytesOf(cacheMoved(model, q, kv, sequences), cache_bits)],
+    logits: [flops.logits, logits],
+  };
+  if (!model.n_experts) delete operations.experts;
+  return operations;
+}
+
+// The least seconds of a pass, and how much of them waits for memory: operations follow one another.
+export function stepBound(model, device, lengths) {
+  const parts = Object.values(stepOperations(model, lengths)).map(([flops, bytes]) => [Number(flops) / device.flops_per_second, Number(bytes) / device.bytes_per_second]);
+  const seconds = parts.reduce((all, [computing, reading]) => all + Math.max(computing, reading), 0);
+  const waiting = parts.reduce((all, [computing, reading]) => all + (reading > computing ? reading : 0), 0);
+  return { seconds, waiting: waiting > seconds / 2 };
+}
