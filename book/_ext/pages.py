@@ -71,9 +71,10 @@ LETTERS = """(function (root) {
 })(document.documentElement);"""
 TEXT_FONTS = ['1em "Source Serif 4"', 'italic 1em "Source Serif 4"', '1em "Source Sans 3"']
 MATH_FONTS = ["1em KaTeX_Main", "italic 1em KaTeX_Math"]
-BUNDLE = ("living.page.js", "living.css", "living.pencil.js")
+BUNDLE = ("living.page.js", "living.css", "living.pencil.js", "living.model.js")
 PROGRESS, HANDIN = "living.progress.js", "living.handin.js"  # the second when one hands in
 TRAINED = "living.trained.js"
+YOUR_MODEL = "living.model.js"  # of the page with the place that it fills
 ALL_PROGRESS = "about.html"  # the table of all chapters
 PYTHON = "living.python.js"
 LATER = {"worker": "living.worker.js", "editor": "living.editor.js"}  # when Python is asked for
@@ -191,6 +192,10 @@ def finish_page(
     body, living = LIVING.subn(
         lambda box: box[0] + next(scripts) + (next(trained) if box[1] in decoders() else ""), body
     )
+    if 'id="your-model"' in body:
+        end = "</noscript></div>"
+        body = body.replace(end, end + script_of(app, context, YOUR_MODEL), 1)
+        app.add_css_file("living.css")
     kept = 'data-progress="' in body or 'class="chapter-card"' in body
     if '<div class="pencil"' in body or '<div class="in-words"' in body:
         body += script_of(app, context, BUNDLE[2], "async ")

@@ -1,0 +1,100 @@
+// The two models in words: the sentence, the formula, the rows of the table, and Markdown.
+import { formula, grouped, ratio, size } from "../cache_calculator/words.js";
+import { duration } from "../core/units.js";
+import { whole } from "../core/text.js";
+import { differing } from "./compute.js";
+
+export { formula, grouped, size };
+
+const FACTORS = { layers: "layers that keep", entries: "entries kept", values: "values per entry", bits: "bits per value" };
+export const factorName = (key) => FACTORS[key];
+export const number = (value) => (Number.isInteger(value) ? grouped(value) : value < 100 ? String(Math.round(10 * value) / 10) : whole(Math.round(value)));
+export const fewer = ({ value, plain }) => (value < plain ? `${ratio(plain, value).replace(/\.0+$/, "")}× fewer` : value > plain ? `${ratio(value, plain)}× more` : "");
+const noun = (n, word) => `${grouped(n)} ${word}${Number(n) === 1 ? "" : "s"}`;
+
+const KINDS = {
+  mha: "multi-head attention", gqa: "grouped-query attention", mqa: "multi-query attention",
+  latent: "latent attention", window: "sliding window",
+};
+// What a kind of layer is called: those that keep all, by their heads.
+export function kindName(kind, model) {
+  if (kind !== "full") return kind === "window" ? `window of ${grouped(model.window)} tokens` : KINDS[kind];
+  return KINDS[model.n_heads === model.n_kv_heads ? "mha" : model.n_kv_heads === 1 ? "mqa" : "gqa"];
+}
+
+function shrinks({ factors }) {
+  const fewerOnes = factors.filter(({ value, plain }) => value < plain);
+  if (!fewerOnes.length) return "shrinks no factor";
+  return `shrinks ${fewerOnes.map((factor) => `${FACTORS[factor.key]} ${ratio(factor.plain, factor.value).replace(/\.0+$/, "")}×`).join(" and ")}`;
+}
+
+export function describe(costs) {
+  const said = costs.map((cost) => (cost.error ? `${cost.title}: ${cost.error}` : `${cost.title} keeps ${grouped(cost.bytes_per_token)} bytes per token: it ${shrinks(cost)}.`));
+  if (costs.length < 2 || costs.some(({ error }) => error)) return said.join(" ");
+  const [less, more] = [...costs].sort((a, b) => Number(a.total_bytes - b.total_bytes));
+  const times = ratio(more.total_bytes, less.total_bytes);
+  const both = less.total_bytes === more.total_bytes ? "Their caches are the same size." : `Here, the cache of ${more.title} is ${times} times that of ${less.title}.`;
+  return `${said.join(" ")} ${both}`;
+}
+
+// The bytes of one token in one layer that keeps it.
+export function perLayer({ factors }) {
+  const [, , values, bits] = factors.map(({ value }) => value);
+  const bytes = (values * bits) / 8;
+  return `${grouped(values)} values × ${bits} bits = ${number(bytes)} bytes per token and layer`;
+}
+
+// 2 × 32 layers × 8 KV heads × 128 × 2 bytes × 8,192 tokens × 1 sequence = 1,073,741,824 bytes
+export function formulaText(cost) {
+  const said = ({ sign, value, label }) => sign ?? `${grouped(value)}${["keys and values", "head size", "value size"].includes(label) ? "" : ` ${value === 1 ? label.replace(/s$/, "") : label}`}`;
+  return `${formula(cost).map(said).join(" ")} = ${grouped(cost.total_bytes)} bytes`.replaceAll("( ", "(").replaceAll(" )", ")");
+}
+
+const bound = ({ seconds, waiting }) => `${duration(seconds)}, mostly ${waiting ? "reading" : "computing"}`;
+const devices = ({ weight_bytes, total_bytes, device_bytes }) => (weight_bytes + total_bytes + device_bytes - 1n) / device_bytes;
+
+// [what, of each model] of the numbers.
+export function rows(costs, state) {
+  const each = (what, words) => [what, ...costs.map((cost) => (cost.error ? "–" : words(cost)))];
+  const used = `${noun(state.context, "token")}, ${noun(state.batch, "sequence")}`;
+  return [
+    each("Cache per token", (cost) => size(cost.bytes_per_token)),
+    each(`Cache of ${used}`, (cost) => size(cost.total_bytes)),
+    each("Parameters", (cost) => `${(Number(cost.parameters) / 1e9).toPrecision(3)} billion${cost.active === cost.parameters ? "" : `, ${(Number(cost.active) / 1e9).toPrecision(3)} active`}`),
+    each("Weights", (cost) => size(cost.weight_bytes)),
+    each("Devices that hold both", (cost) => grouped(devices(cost))),
+    each(`Sequences that fit on one`, (cost) => (cost.weight_bytes > cost.device_bytes ? "not even the weights" : grouped(cost.max_sequences))),
+    each("Longest context there", (cost) => (cost.weight_bytes > cost.device_bytes ? "–" : cost.max_context === null ? "no limit" : `${grouped(cost.max_context)} tokens`)),
+    each("Decode step, at least", (cost) => bound(cost.decode)),
+    each("Prefill, at least", (cost) => bound(cost.prefill)),
+  ];
+}
+
+const SIZES = {
+  attention: "attention", n_layers: "layers", d_model: "model width", n_heads: "query heads", n_kv_heads: "KV heads", head_dim: "head size",
+  v_head_dim: "value size", kv_lora_rank: "latent rank", qk_rope_head_dim: "RoPE key size", q_lora_rank: "query rank", window: "window", full_every: "one full layer in", full_layers: "full layers",
+  d_ff: "MLP width", n_experts: "experts", experts_per_token: "experts per token", n_shared_experts: "shared experts", expert_d_ff: "expert width",
+  n_dense_layers: "layers without experts", vocab_size: "vocabulary", max_context: "longest context", tied_embeddings: "tied embeddings", biases: "biases", qk_norm: "norm of queries and keys",
+};
+const plain = (value) => (Array.isArray(value) ? `${value.length}` : value === true ? "yes" : value === false || value === null || value === 0 ? "–" : typeof value === "number" ? grouped(value) : value);
+
+// [what, of each model, whether they differ] of the sizes that one of them has.
+export function sizeRows(models) {
+  const apart = models.length > 1 ? differing(...models) : [];
+  return Object.entries(SIZES)
+    .filter(([name]) => models.some((model) => plain(model[name]) !== "–"))
+    .map(([name, words]) => ({ cells: [words, ...models.map((model) => plain(model[name]))], differs: apart.includes(name) }));
+}
+
+export function markdown(costs, state, deviceName, address) {
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  const titles = costs.map(({ title }) => title);
+  const sizes = sizeRows(costs.map(({ model }) => model)).map(({ cells, differs }) => line([differs ? `**${cells[0]}**` : cells[0], ...cells.slice(1)]));
+  const formulas = costs.filter(({ error }) => !error).map((cost) => `- ${cost.title}: ${formulaText(cost)}`);
+  return [
+    line(["", ...titles]), line(["---", ...titles.map(() => "---:")]),
+    ...rows(costs, state).map(line), ...sizes, "",
+    `Cache in ${state.dtype}, weights in ${state.weight_dtype}, on the ${deviceName}:`, "", ...formulas,
+    ...(address ? ["", address] : []),
+  ].join("\n");
+}
