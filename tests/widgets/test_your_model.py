@@ -21,27 +21,58 @@ from tests.javascript import run
 
 DRAWN = 50  # configurations of each family
 READ = """
-const { modelFromHf, costOf, parameterCount, activeParameterCount, stepOperations } = living.yourModel;
+const { Unreadable, modelFromHf, costOf, parameterCount, activeParameterCount, stepOperations }
+  = living.yourModel;
+const used = (model) => (state) => {
+  const { error, total_bytes, bytes_per_token, decode, prefill } = costOf(model, state);
+  if (error) return { error };
+  const steps = [1, state.context].map(
+    (q_len) => stepOperations(model, { ...state, q_len, kv_len: state.context }));
+  return { total_bytes, bytes_per_token, steps, seconds: [decode.seconds, prefill.seconds] };
+};
 return input.map(({ config, runs }) => {
-  let read;
-  try { read = modelFromHf(config); } catch (error) {
-    if (!(error instanceof living.yourModel.Unreadable)) throw error;
+  try {
+    const { model, unknown } = modelFromHf(config);
+    return { model, unknown, parameters: parameterCount(model),
+      active: activeParameterCount(model), runs: runs.map(used(model)) };
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
     return { error: error.message };
   }
-  const { model, unknown } = read;
-  return { model, unknown, parameters: parameterCount(model), active: activeParameterCount(model),
-    runs: runs.map((state) => {
-      const { error, total_bytes, bytes_per_token, max_sequences, decode, prefill } = costOf(model, state);
-      if (error) return { error };
-      const bits = { weight_bits: state.weight_bits, cache_bits: state.cache_bits };
-      const steps = [1, state.context].map((q_len) => stepOperations(model, { ...bits, q_len, kv_len: state.context, batch: state.batch }));
-      return { total_bytes, bytes_per_token, steps, seconds: [decode.seconds, prefill.seconds] };
-    }) };
 });
 """
 NAMED = """
-return input.map((name) => ({ sizes: living.yourModel.modelOf(name), runs: living.yourModel.layerRuns(living.yourModel.modelOf(name)) }));
+const { modelOf, layerRuns } = living.yourModel;
+return input.map((name) => ({ sizes: modelOf(name), runs: layerRuns(modelOf(name)) }));
 """
+TEXTS = """
+const { Unreadable, readText } = living.yourModel;
+return input.map((text) => {
+  try {
+    return { title: readText(text).model.title };
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return { error: error.message };
+  }
+});
+"""
+LINKS = """
+const { modelFromHf, first, toHash, fromHash } = living.yourModel;
+return input.map(([config, change]) => {
+  const { model } = modelFromHf(config);
+  const state = { ...first(), a: model, ...change };
+  const { state: again, error } = fromHash(toHash(state), null);
+  return { hash: toHash(state), error, same: JSON.stringify(again.a) === JSON.stringify(
+    { ...model, family: "own" }) && toHash(again) === toHash(state) };
+});
+"""
+WRONG_LINKS = """
+const { first, fromHash } = living.yourModel;
+return input.map((hash) => fromHash(hash, first()));
+"""
+SMALL = {"model_type": "llama", "vocab_size": 64, "hidden_size": 16, "num_hidden_layers": 6,
+         "num_attention_heads": 4, "intermediate_size": 32,
+         "max_position_embeddings": 128}  # fmt: skip
 
 
 def a_run(draw: Random) -> dict[str, Any]:
@@ -100,17 +131,24 @@ def check_run(mine: dict[str, Any], theirs: dict[str, Any], where: Any) -> None:
     assert theirs["seconds"] == pytest.approx(mine["seconds"], rel=1e-9), where
 
 
+def read(config: dict[str, Any]) -> ModelConfig | str:
+    """The model of a file, or what is wrong with it."""
+    try:
+        return model_from_hf(config)
+    except ConfigError as fault:
+        return str(fault)
+
+
 def compare(configs: list[dict[str, Any]], draw: Random) -> int:
     """Assert that both languages say the same of every file; gives how many were readable."""
     asked = [{"config": config, "runs": [a_run(draw) for _ in range(2)]} for config in configs]
     readable = 0
     for one, theirs in zip(asked, run(READ, asked), strict=True):
         config = one["config"]
-        try:
-            model = model_from_hf(config)
-        except ConfigError as fault:
-            assert "error" in theirs, (config, str(fault))
-            assert theirs["error"].split(" ")[0] in str(fault), (config, theirs, str(fault))
+        model = read(config)
+        if isinstance(model, str):
+            assert "error" in theirs, (config, model)
+            assert theirs["error"].split(" ")[0] in model, (config, theirs, model)
             continue
         assert "error" not in theirs, (config, theirs)
         readable += 1
@@ -142,3 +180,83 @@ def test_listed_models_have_their_sizes_and_layers() -> None:
         assert [kind == "window" for kind in kinds] == windows, name
         sparse = sum(one["layers"] for one in said["runs"] if one["experts"])
         assert sparse == (model.n_layers - model.n_dense_layers if model.n_experts else 0), name
+
+
+HOSTILE = {
+    "": "there is nothing in it",
+    "  \n ": "there is nothing in it",
+    "llama": "isn't JSON",
+    "{": "isn't JSON",
+    '{"model_type": "llama",}': "isn't JSON",
+    "[1, 2]": "must map names to values, got [1,2]",
+    "null": "must map names to values, got null",
+    '"llama"': "must map names to values",
+    "{}": "model_type is missing",
+    '{"model_type": 3}': "model_type must be one of llama",
+    '{"model_type": "toString"}': "model_type must be one of llama",
+    '{"model_type": "__proto__"}': "model_type must be one of llama",
+    '{"__proto__": {"model_type": "llama"}}': "model_type is missing",
+    '{"model_type": "llama", "__proto__": {"num_hidden_layers": 2}}': "no 'num_hidden_layers'",
+    "[" * 100_000: "more than 64 deep",
+    '{"a":' * 5000 + "1" + "}" * 5000: "more than 64 deep",
+    '"' + '\\"' * 400_000: "isn't JSON",
+    "x" * 10_000_000: "10.0 million characters",
+    json.dumps({**SMALL, "num_hidden_layers": 10**9}): "more than any model has",
+    json.dumps({**SMALL, "hidden_size": 1e308}): "larger than any array",
+    json.dumps({**SMALL, "hidden_size": 10**400}): "must be a whole number",
+    json.dumps({**SMALL, "hidden_size": -16}): "must be at least 1, got -16",
+    json.dumps({**SMALL, "hidden_size": {"a": 1}}): "must be a whole number",
+    json.dumps({**SMALL, "hidden_size": [[]] * 1000}): "must be a whole number",
+    json.dumps({**SMALL, "num_key_value_heads": 3}): "multiple of n_kv_heads",
+    json.dumps({**SMALL, "num_attention_heads": "<img src=x onerror=alert(1)>"}): "whole number",
+}
+
+
+def test_hostile_and_broken_texts_get_a_sentence() -> None:
+    for (text, expected), said in zip(HOSTILE.items(), run(TEXTS, list(HOSTILE)), strict=True):
+        assert expected in said["error"], (text[:80], said)
+        assert len(said["error"]) < 400, text[:80]
+
+
+def test_brackets_inside_of_a_string_are_no_depth_and_names_are_bounded() -> None:
+    names = {"[[[[" * 50: "Your llama", "org/My <b>-7B": "My b-7B", "a" * 900: "a" * 40}
+    texts = [json.dumps({**SMALL, "_name_or_path": name, "x": '\\"[' * 99}) for name in names]
+    assert [said.get("title") for said in run(TEXTS, texts)] == list(names.values())
+
+
+def test_a_link_has_the_sizes_of_a_file() -> None:
+    draw = Random(9)
+    drawn = [described(family, draw) for family in FIELDS for _ in range(20)]
+    whole = [config for config in drawn if not isinstance(read(config), str)]
+    kinds = ["full_attention", "full_attention", *["sliding_attention"] * 3, "full_attention"]
+    whole.append({**SMALL, "model_type": "gemma2", "num_key_value_heads": 2, "layer_types": kinds})
+    states = [(config, {"context": 64, "batch": 3}) for config in whole]
+    for (config, _), said in zip(states, run(LINKS, states), strict=True):
+        assert said["error"] is None, (config, said)
+        assert said["same"], (config, said)
+        assert len(said["hash"]) < 700, said
+    assert "full_layers.0-1_5" in said["hash"]
+
+
+WRONG = {
+    "#a=gpt-99": 'no model "gpt-99"',
+    "#a=own:x:n_layers.2": "must be at least 1",
+    "#a=own:x:__proto__.2": 'has no "__proto__"',
+    "#a=own:x:attention.magic": "attention is one of",
+    "#a=llama-3-8b&context=0": "context is 1 to 1048576",
+    "#a=llama-3-8b&context=1e99": "context is",
+    "#a=llama-3-8b&constructor=1": 'there is no "constructor"',
+    "#a=llama-3-8b&device=toaster": "device is one of",
+    "#a=%": "% signs",
+    "#a=own:x:" + "n_layers.2," * 900: "more than 6000 characters",
+    "#a=own:x:attention.gqa,n_layers.9,full_layers.1-99999": "full_layers can't be",
+}
+
+
+def test_links_to_nothing_are_told_and_change_nothing() -> None:
+    said = run(WRONG_LINKS, list(WRONG))
+    usual = run("return living.yourModel.first();")
+    for (link, expected), one in zip(WRONG.items(), said, strict=True):
+        assert expected in one["error"], (link[:80], one["error"])
+        assert one["state"] == usual, link[:80]
+    assert run(WRONG_LINKS, ["", "#one-map", "#cache_calculator:batch=2"]) == [None, None, None]

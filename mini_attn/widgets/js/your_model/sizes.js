@@ -9,7 +9,7 @@ const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefin
 
 // A value as a message shows it.
 export function shown(value) {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = typeof value === "number" && !Number.isFinite(value) ? "a number too long to hold" : JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 

@@ -76,7 +76,7 @@ const SIZES = {
   d_ff: "MLP width", n_experts: "experts", experts_per_token: "experts per token", n_shared_experts: "shared experts", expert_d_ff: "expert width",
   n_dense_layers: "layers without experts", vocab_size: "vocabulary", max_context: "longest context", tied_embeddings: "tied embeddings", biases: "biases", qk_norm: "norm of queries and keys",
 };
-const plain = (value) => (Array.isArray(value) ? `${value.length}` : value === true ? "yes" : value === false || value === null || value === 0 ? "–" : typeof value === "number" ? grouped(value) : value);
+const plain = (value) => (Array.isArray(value) ? `${value.length}` : value === true ? "yes" : value === false || value === null || value === 0 ? "–" : typeof value === "number" ? grouped(value) : String(value).replaceAll("_", " "));
 
 // [what, of each model, whether they differ] of the sizes that one of them has.
 export function sizeRows(models) {
