@@ -30,6 +30,14 @@ class Relative:
     eps: float = 1e-6
 
 
+def relative(**differences: Any) -> Family:
+    """Return the family of a relative of Llama, from how it differs beside its fields."""
+    return Family(
+        partial(decoder, Relative(**differences)),
+        lambda state, config, _: from_llama(state, config),
+    )
+
+
 def decoder(own: Relative, config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     """Return the decoder that a relative's file describes."""
     n_heads, d_model = size(config, "n_heads"), size(config, "d_model")
@@ -78,15 +86,12 @@ def gated(
     )
 
 
-DIFFERENT = {
-    "phi3": Relative(eps=1e-5),
-    "olmo2": Relative(eps=1e-5),
-    "smollm3": Relative(theta=2000000.0),
-}
 FAMILIES = {
-    name: Family(
-        partial(decoder, DIFFERENT.get(name, Relative())),
-        lambda state, config, _: from_llama(state, config),
-    )
-    for name in ("llama", "mistral", "qwen2", "qwen3", "phi3", "olmo2", "smollm3")
+    "llama": relative(),
+    "mistral": relative(),
+    "qwen2": relative(),
+    "qwen3": relative(),
+    "phi3": relative(eps=1e-5),
+    "olmo2": relative(eps=1e-5),
+    "smollm3": relative(theta=2000000.0),
 }
