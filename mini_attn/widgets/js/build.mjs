@@ -52,7 +52,7 @@ for (const name of ["page", "trained"]) bundle(`${name}.js`, name);
 for (const name of ["progress", "pencil", "notebook", "scorm"]) bundle(`${name}/index.js`, name);
 bundle("progress/handin.js", "handin");
 for (const [source, name] of [["index", "python"], ["editor", "editor"], ["worker", "worker"]]) bundle(`python/${source}.js`, name);
-bundle("your_model.js", "model");
+bundle("your_model/index.js", "model");
 bundle("jupyter.js", "jupyter", "esm");
 
 const packed = (css) => transformSync(css, { loader: "css", minify: true }).code.trim();

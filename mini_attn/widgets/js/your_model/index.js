@@ -258,4 +258,4 @@ class View {
   }
 }
 
-export const mount = (place) => new View(place);
+new View(document.getElementById("your-model")); // the script is right behind it
