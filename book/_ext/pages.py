@@ -192,7 +192,7 @@ def finish_page(
     body, living = LIVING.subn(
         lambda box: box[0] + next(scripts) + (next(trained) if box[1] in decoders() else ""), body
     )
-    if 'id="your-model"' in body:
+    if 'id="own-model"' in body:
         end = "</noscript></div>"
         body = body.replace(end, end + script_of(app, context, YOUR_MODEL), 1)
         app.add_css_file("living.css")

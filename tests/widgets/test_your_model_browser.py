@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 FRAME = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>Your model</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="living.css"></head>
-<body><main><article><div class="living" id="your-model"></div>
+<body><main><article><div class="living" id="own-model"></div>
 <script src="living.model.js"></script></article></main></body></html>"""
 MISTRAL = json.dumps({"_name_or_path": "org/My-7B", **PUBLISHED["mistral-7b"]})
 NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined })"
@@ -196,7 +196,7 @@ def test_it_fits_and_axe_finds_nothing(open_page: Visit, theme: str) -> None:
     inside = "[...document.querySelectorAll('.ym-picture')].every((one) => one.clientWidth <= 390)"
     page.wait_for_function(inside)
     small = page.evaluate(
-        """[...document.querySelectorAll("#your-model :is(button, select, summary)")]
+        """[...document.querySelectorAll("#own-model :is(button, select, summary)")]
         .filter((one) => one.offsetParent && one.getBoundingClientRect().height < 40)
         .map((one) => one.outerHTML.slice(0, 80))"""
     )

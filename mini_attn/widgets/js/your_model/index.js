@@ -258,4 +258,4 @@ class View {
   }
 }
 
-new View(document.getElementById("your-model")); // the script is right behind it
+new View(document.getElementById("own-model")); // the script is right behind it
