@@ -34,14 +34,14 @@ function modelOptions(side) {
 
 function sideMarkup(side) {
   const name = side === "a" ? "First model" : "Second model";
-  return `<section class="ym-one" data-side="${side}" aria-label="${name}">
+  return `<div class="ym-one" role="region" data-side="${side}" aria-label="${name}">
     <div class="ym-choose"><label>${name}<select data-model>${modelOptions(side)}</select></label>
       <button type="button" data-do="paste" aria-expanded="false" aria-controls="ym-paste-${side}">Paste your own config.json</button></div>
     <div class="ym-paste" id="ym-paste-${side}" hidden>
       <label>The text of a config.json<textarea rows="6" spellcheck="false" autocapitalize="none" placeholder='{"model_type": "llama", …}'></textarea></label>
       <label>or the file; you can also drop it here<input type="file" accept=".json,application/json"></label></div>
     <p class="ym-sentence ym-fault" role="alert" hidden></p>
-    <div data-picture></div><div data-formula></div><p class="ym-sentence" data-unknown hidden></p></section>`;
+    <div data-picture></div><div data-formula></div><p class="ym-sentence" data-unknown hidden></p></div>`;
 }
 
 function markup() {
