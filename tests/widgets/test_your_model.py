@@ -167,6 +167,13 @@ def test_drawn_files_of_every_family_are_read_alike(family: str) -> None:
     assert compare([described(family, draw) for _ in range(DRAWN)], draw) > DRAWN / 10
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("family", FIELDS)
+def test_many_more_files_are_read_alike(family: str) -> None:
+    draw = Random(f"many {family}")
+    assert compare([described(family, draw) for _ in range(40 * DRAWN)], draw) > 4 * DRAWN
+
+
 def test_published_files_are_read_alike() -> None:
     assert compare(list(PUBLISHED.values()), Random(3)) == len(PUBLISHED)
 
