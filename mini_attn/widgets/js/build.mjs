@@ -25,7 +25,8 @@ writeFileSync(registry, [
 
 const common = {
   absWorkingDir: here, bundle: true, minify: true, charset: "utf8", target: "es2022", metafile: true,
-  legalComments: "none", loader: { ".css": "text" }, nodePaths: [packages], logLevel: "error",
+  legalComments: "none", loader: { ".css": "text", ".wat": "text", ".wgsl": "text" }, nodePaths: [packages],
+  logLevel: "error",
   alias: { rooms: registry, "d3-interpolate": "./core/interpolate.js", "d3-format": "./core/format.js" },
 };
 
@@ -51,6 +52,7 @@ function bundle(source, name, format = "iife") {
 for (const name of ["page", "trained"]) bundle(`${name}.js`, name);
 for (const name of ["progress", "pencil", "notebook", "scorm"]) bundle(`${name}/index.js`, name);
 bundle("progress/handin.js", "handin");
+bundle("your_machine/index.js", "machine");
 for (const [source, name] of [["index", "python"], ["editor", "editor"], ["worker", "worker"]]) bundle(`python/${source}.js`, name);
 bundle("your_model/index.js", "model");
 bundle("jupyter.js", "jupyter", "esm");
