@@ -3,6 +3,8 @@
 * pages with a living picture: the one bundle and its style sheet, once; no widget state;
 * pages with a trained decoder: its bundle; the decoders' weights lie beside it, each a script;
 * pages with an exercise for a number or for words: the script that takes the answer;
+* the page that measures its own tab, and the one that reads a model's file: their bundles, right
+  behind the places that they fill;
 * chapters: the links to run them in the browser, to download them, and to other sites;
 * chapters and the page of claims: a place for the reader's progress; with its script, as on the
   first page, whose cards tell it, and on the page with the table of all;
@@ -71,10 +73,11 @@ LETTERS = """(function (root) {
 })(document.documentElement);"""
 TEXT_FONTS = ['1em "Source Serif 4"', 'italic 1em "Source Serif 4"', '1em "Source Sans 3"']
 MATH_FONTS = ["1em KaTeX_Main", "italic 1em KaTeX_Math"]
-BUNDLE = ("living.page.js", "living.css", "living.pencil.js", "living.model.js")
+YOUR_MODEL, YOUR_MACHINE = "living.model.js", "living.machine.js"  # of a page each
+BUNDLE = ("living.page.js", "living.css", "living.pencil.js", YOUR_MODEL, YOUR_MACHINE)
 PROGRESS, HANDIN = "living.progress.js", "living.handin.js"  # the second when one hands in
 TRAINED = "living.trained.js"
-YOUR_MODEL = "living.model.js"  # of the page with the place that it fills
+MEASURED = re.compile(r'<div class="your-machine".*?</div>')
 ALL_PROGRESS = "about.html"  # the table of all chapters
 PYTHON = "living.python.js"
 LATER = {"worker": "living.worker.js", "editor": "living.editor.js"}  # when Python is asked for
@@ -200,7 +203,13 @@ def finish_page(
     if '<div class="pencil"' in body or '<div class="in-words"' in body:
         body += script_of(app, context, BUNDLE[2], "async ")
     here = 'class="here"' in body or 'id="page-cells"' in body
-    if living or kept or here or 'class="drawn' in body or 'class="role-' in body:
+    measures = 'class="your-machine"' in body
+    if measures:
+        version = f'<div data-book="{app.config.stamp["version"]}" '
+        script = script_of(app, context, YOUR_MACHINE)
+        body = MEASURED.sub(lambda box: version + box[0][5:] + script, body)
+        app.add_css_file("machine.css")
+    if living or kept or here or measures or 'class="drawn' in body or 'class="role-' in body:
         app.add_css_file("living.css")
     if here:
         app.add_css_file("python.css")
