@@ -27,6 +27,8 @@ ARGUMENTS = [
     "--proxy-server=127.0.0.1:9",
     "--proxy-bypass-list=127.0.0.1;localhost",
 ]
+# WebGPU on the processor, where there is no GPU: right numbers, and no speed to speak of.
+SOFTWARE_GPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
