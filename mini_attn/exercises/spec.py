@@ -14,6 +14,7 @@ import numpy as np
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.comparing import Inputs, Outputs, Same, Symptom, by_right, close
+from mini_attn.exercises.complaint import Complaint
 
 if TYPE_CHECKING:  # only an exercise that asks for a number loads them
     from mini_attn.questions import NumberQuestion
@@ -147,13 +148,16 @@ class Exercise:
     rubric : mapping of str to int
         Points for what a person has to read, by what it should hold: two to five sentences of an
         open question.
+    complaint : Complaint or None
+        What a user reported of a function to repair; others have none.
 
     Raises
     ------
     ConfigError
         If there is no such stage, if the groups are none of `GROUPS`, not in their order, or end
-        before the last check, if neither `right` nor `judge` says what is right, or if an open
-        question has groups or not as many criteria as `CRITERIA` says.
+        before the last check, if neither `right` nor `judge` says what is right, if an open
+        question has groups or not as many criteria as `CRITERIA` says, or if a function to repair
+        has no complaint, or anything else has one.
     """
 
     id: str
@@ -186,12 +190,15 @@ class Exercise:
     stage: str = "transfer"
     draw: Callable[[str], Exercise] | None = None
     rubric: Mapping[str, int] = field(default_factory=dict)
+    complaint: Complaint | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", _in_paragraphs(self.text))
         if self.stage not in STAGES:
             stages = ", ".join(STAGES)
             raise ConfigError(f"the stage of {self.id} is {self.stage!r}, expected one of {stages}")
+        if (self.complaint is not None) != (self.kind == "bug"):
+            raise ConfigError(f"{self.id}: a function to repair has a complaint, nothing else has")
         if self.kind == "open":
             self._check_rubric()
             object.__setattr__(self, "starter", WORDS)

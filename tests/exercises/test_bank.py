@@ -234,7 +234,7 @@ def test_text_is_written_in_lines_and_read_in_paragraphs() -> None:
     assert Exercise(**DATA | {"text": lines}).text == lines.replace("and\n", "and ")
     assert (task.name, task.check) == ("answer", 'check("toy", answer)')
     helped = "\ndef helper():\n    ...\n\n\ndef mine():\n    ...\n"
-    task = Exercise(**DATA | {"kind": "bug", "groups": {"edges": 3}, "starter": helped})
+    task = Exercise(**DATA | {"kind": "write", "groups": {"edges": 3}, "starter": helped})
     assert (task.name, task.check) == ("mine", 'check("toy", mine)')
     assert task.starter == helped.strip()
 

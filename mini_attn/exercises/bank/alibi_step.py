@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
@@ -136,6 +137,14 @@ EXERCISE = Exercise(
     assessed=True,
     section="With a cache, the query is the last token",
     definition="ALiBi: a penalty that grows",
+    complaint=Complaint(
+        "positions",
+        "Perplexity on whole documents is what the paper says. In chat, long answers wander off, "
+        "and the longer the text, the worse.",
+        "[keras-hub, pull request 2977](https://github.com/keras-team/keras-hub/pull/2977): "
+        "Falcon's bias was built over the length of the query, so with a cache it was zero at "
+        "every decode step.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

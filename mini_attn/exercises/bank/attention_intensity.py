@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from mini_attn.exercises.comparing import close
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -114,6 +115,13 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="Each sequence reads its own cache",
+    complaint=Complaint(
+        "numbers",
+        "Your tool says 1 FLOP per byte for a model with 32 key/value heads, and the same for "
+        "one with 8. I measured more on the second.",
+        "[LLM-Viewer, issue 12](https://github.com/hahnyuan/LLM-Viewer/issues/12): the bytes "
+        "read from the cache counted the query heads, even in models that share key/value heads.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

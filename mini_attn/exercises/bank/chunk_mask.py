@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -152,6 +153,13 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="Prompts, chunks and batches",
+    complaint=Complaint(
+        "masks",
+        "A prompt in one piece works. The same prompt in two pieces gets a different answer.",
+        "[onnx, pull request 8068](https://github.com/onnx/onnx/pull/8068): the causal mask of "
+        "the Attention operator was aligned to the top left, even for a chunk that follows a "
+        "cache.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mini_attn.exercises.comparing import close
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -189,6 +190,14 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=False,
     section="Quantization: a scale and a zero point",
+    complaint=Complaint(
+        "numbers",
+        "After quantizing, the layers behind a ReLU are fine. All others come back damaged, and "
+        "I found a row of NaN.",
+        "[neural-compressor, pull request 1611]("
+        "https://github.com/intel/neural-compressor/pull/1611): asymmetric codes were "
+        "clamped without the zero point.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.exercises.trained import block_row, maps_of
 
@@ -126,6 +127,11 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="Which head does what",
+    complaint=Complaint(
+        "positions",
+        "I trained a model that copies almost without error, and your tool says that none of its "
+        "heads copies.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mini_attn.exercises.comparing import close, wrong_along
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -111,6 +112,13 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="Neighbors share: which repeat is the right one",
+    complaint=Complaint(
+        "heads",
+        "Models with a single key/value head work. With two or more, they run without an error "
+        "and write nonsense.",
+        "[jax-js, pull request 180](https://github.com/ekzhang/jax-js/pull/180): shared heads "
+        "were tiled where they should have been repeated.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

@@ -9,6 +9,7 @@ import numpy as np
 
 import mini_attn.numpy as ma
 from mini_attn.exercises.comparing import wrong_along
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -190,6 +191,13 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="A key keeps its position",
+    complaint=Complaint(
+        "caches",
+        "It's fine until the cache is full. Soon after the first key is dropped, the text falls "
+        "apart.",
+        "[VeloxQuant-MLX, issue 389](https://github.com/rajveer43/VeloxQuant-MLX/issues/389): "
+        "four caches reported the number of rows they kept as the position of the next token.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

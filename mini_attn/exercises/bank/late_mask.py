@@ -8,6 +8,7 @@ import numpy as np
 
 import mini_attn.numpy as ma
 from mini_attn.exercises.comparing import TIGHT, apart
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -166,6 +167,14 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="The causal mask, three ways",
+    complaint=Complaint(
+        "masks",
+        "The training loss falls much faster than it should, and the model still can't write a "
+        "sentence.",
+        "Similar: [timm, pull request 2236]("
+        "https://github.com/huggingface/pytorch-image-models/pull/2236): `eva.py` applied "
+        "its attention mask after the softmax.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -192,6 +193,11 @@ EXERCISE = Exercise(
     assessed=True,
     section="What the cache holds",
     definition="What the cache holds",
+    complaint=Complaint(
+        "caches",
+        "My cached latents never match the reference. The keys do at first, but not from the "
+        "second chunk on.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -154,6 +155,13 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="Putting the heads together",
+    complaint=Complaint(
+        "heads",
+        "With one head, it trains well. With eight, nothing crashes, and the loss stays higher.",
+        "[transformer-from-scratch, pull request 6]("
+        "https://github.com/jsbaan/transformer-from-scratch/pull/6): heads were merged "
+        "without swapping the axes first, and the training test still passed.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

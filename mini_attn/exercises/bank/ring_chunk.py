@@ -9,6 +9,7 @@ import numpy as np
 
 import mini_attn.numpy as ma
 from mini_attn.exercises.comparing import wrong_along
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -202,6 +203,10 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="A prompt that is longer than the ring",
+    complaint=Complaint(
+        "caches",
+        "Token by token, the answers are right. When the prompt comes in chunks, they aren't.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
@@ -157,6 +158,14 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="With a cache",
+    complaint=Complaint(
+        "positions",
+        "The first message is answered well. From the second one on, the model mixes up who said "
+        "what.",
+        "[moeut, pull request 6](https://github.com/RobertCsordas/moeut/pull/6), still open when "
+        "we read it: it reports that cached decoding could rotate queries as if they were at "
+        "position 0.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -269,6 +270,12 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="What goes wrong",
+    complaint=Complaint(
+        "caches",
+        "Now and then, a user gets an answer to somebody else's prompt.",
+        "[vllm-mlx, pull request 444](https://github.com/waybarrios/vllm-mlx/pull/444): each "
+        "token was cut to 8 bits before it was hashed.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

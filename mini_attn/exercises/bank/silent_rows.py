@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mini_attn.exercises.comparing import wrong_along
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -255,6 +256,14 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="Two numbers stand for many keys",
+    complaint=Complaint(
+        "softmax",
+        "When we split a long prompt over several workers, some outputs are exactly zero. "
+        "There's no warning anywhere.",
+        "Similar: [FlashInfer, issue 4452]("
+        "https://github.com/flashinfer-ai/flashinfer/issues/4452): fully masked rows got a "
+        "finite `lse`.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

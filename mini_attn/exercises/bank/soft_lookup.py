@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
@@ -164,6 +165,14 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=True,
     section="A soft lookup",
+    complaint=Complaint(
+        "softmax",
+        "One query at a time, it's right. When I look up two at once, each answer depends on the "
+        "other query.",
+        "[labml's annotated papers, issue 146]("
+        "https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/146): "
+        "a self-attention took its softmax over the queries.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

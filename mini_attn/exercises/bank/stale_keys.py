@@ -9,6 +9,7 @@ import numpy as np
 import mini_attn.numpy as ma
 from mini_attn.config import DynamicNTK
 from mini_attn.exercises.comparing import wrong_along
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -185,6 +186,13 @@ EXERCISE = Exercise(
     assessed=False,
     section="Keys that go stale",
     definition="Dynamic NTK",
+    complaint=Complaint(
+        "positions",
+        "Up to the training length, it matches the reference. Beyond that, the scores drift off, "
+        "further with each token.",
+        "[transformers, issue 25104](https://github.com/huggingface/transformers/issues/25104): "
+        "under dynamic NTK, cached keys kept the base of the length at which they were written.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -150,6 +151,11 @@ EXERCISE = Exercise(
     stage="warm-up",
     assessed=False,
     section="Tiles",
+    complaint=Complaint(
+        "numbers",
+        "4 × 4 with tiles of 4 is right. Larger matrices come back mostly wrong, and some "
+        "entries are just 0.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.complaint import Complaint
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -145,6 +146,13 @@ EXERCISE = Exercise(
     stage="transfer",
     assessed=False,
     section="One key too many",
+    complaint=Complaint(
+        "masks",
+        "The model was trained with a window of 4,096. With your mask, it's a little worse than "
+        "it should be, and much worse once the cache wraps.",
+        "[transformers, issue 39408](https://github.com/huggingface/transformers/issues/39408): "
+        "the window passed to FlashAttention was one key too large.",
+    ),
     text=TEXT,
     starter=STARTER,
     hints=(
