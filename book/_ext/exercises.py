@@ -197,8 +197,15 @@ def notebook_link(task: Exercise) -> str:
     return (
         f'<p class="exercise-elsewhere"><a class="run-exercise" href="notebook:{task.id}" '
         f'target="living-{task.page}">In the browser notebook</a> '
-        '<span class="run-note">in a tab of its own</span></p>'
+        f'<span class="run-note">in a tab of its own</span>{clinic_link(task)}</p>'
     )
+
+
+def clinic_link(task: Exercise) -> str:
+    """The way to the same exercise among all repairs, if it is one."""
+    if task.kind != "bug":
+        return ""
+    return f' <a class="exercise-ward" href="clinic.html#case-{task.id}">In the bug clinic</a>'
 
 
 def here(task: Exercise) -> str:

@@ -17,7 +17,7 @@ __all__ = ["assets", "without_the_book"]
 NAVIGATION = {
     "bd-sidebar-primary", "prev-next-footer", "search-button", "primary-toggle",
     "search-button__wrapper", "pst-search-dialog", "run-here", "run-exercise", "run-download",
-    "run-single", "run-hosts",
+    "run-single", "run-hosts", "exercise-ward",
 }  # fmt: skip
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 LED = re.compile(r'\s(?:href|target)="[^"]*"')

@@ -10,7 +10,7 @@ function refuse(words) {
   if (!first) return;
   const notebook = document.querySelector("a.run-download")?.getAttribute("href");
   const place = first.querySelector(".here-place");
-  place.innerHTML = `<p class="here-open">${words} <a download>The notebook</a> has all exercises.</p>`;
+  place.innerHTML = `<p class="here-open">${words}${notebook ? " <a download>The notebook</a> has all exercises." : ""}</p>`;
   if (notebook) place.querySelector("a").href = notebook;
   first.classList.add("living");
   first.hidden = false;

@@ -1,0 +1,155 @@
+"""The bug clinic: every exercise that asks for a repair, in one list, as a user reported it.
+
+The page is drawn from the bank. A case shows its complaint; inside are the task, the broken code
+with the place to repair it, and the help of its chapter. Whether it's found is the reader's
+progress, the same as in the chapter. Where such code shipped stays folded, as it may name the bug.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from chapter_facts import Chapter, read_chapters
+from covers import raw
+from docutils import nodes
+from docutils.statemachine import StringList
+from exercises import here, more
+from markdown_it import MarkdownIt
+from pages import script_of
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import mini_attn.widgets
+from mini_attn.exercises.complaint import TOPICS
+from mini_attn.exercises.spec import Exercise
+
+PAGE = "clinic"
+SCRIPT = "living.clinic.js"
+BANK = Path(mini_attn.widgets.__file__).parents[1] / "exercises/bank"
+MADE_UP = "This one is made up: no public thread that we read shows it."
+# Filters and the count need a script; their room is there from the first paint on.
+BAR = """<form class="clinic-bar" autocomplete="off">
+<p class="clinic-found">Found <b>0</b> of {count}</p>
+<label>Topic <select name="topic"><option value="all">all</option>{topics}</select></label>
+<label>Difficulty <select name="difficulty"><option value="all">any</option>{levels}</select></label>
+<label><input type="checkbox" name="open"> Only what I haven’t found</label>
+<p class="clinic-shown" role="status">{count} cases</p></form><ol class="ward">"""
+CASE = """<li class="case" id="case-{id}" data-case="{page}/{id}" data-topic="{topic}"
+data-difficulty="{difficulty}"><details{opened}><summary>
+<span class="case-name">{title}</span>
+<span class="case-state" hidden></span>
+<span class="case-words">“{words}”</span>
+<small>{topic} · difficulty {dots} · {minutes} min</small></summary><div class="case-body">"""
+FOOT = """<p class="case-chapter">This is an exercise of <a href="{page}.html#{place}">{chapter}</a>.
+</p><details class="exercise-more case-shipped"><summary>Where this shipped (spoiler)</summary>
+<p>{shipped}</p></details></div></details></li>"""
+
+
+def cases(chapters: dict[str, Chapter]) -> list[Exercise]:
+    """Everything that asks for a repair, the easiest first, then in the order of the book."""
+    tasks = [t for c in chapters.values() for t in c.exercises if t.kind == "bug"]
+    return sorted(tasks, key=lambda task: task.difficulty)
+
+
+def options(values: Iterable[Any], words: Sequence[str]) -> str:
+    """The choices of a filter."""
+    pairs = zip(values, words, strict=True)
+    return "".join(f'<option value="{value}">{text}</option>' for value, text in pairs)
+
+
+def dots(difficulty: int) -> str:
+    """Return a difficulty as the exercises write it."""
+    return "●" * difficulty + "○" * (5 - difficulty)
+
+
+def curly(text: str) -> str:
+    """Return a text with the apostrophes that the page's own text has."""
+    return text.replace("'", "’")
+
+
+def bar(tasks: list[Exercise]) -> str:
+    """Return the count and the filters, with the topics and difficulties that there are."""
+    levels = sorted({task.difficulty for task in tasks})
+    present = {task.complaint.topic for task in tasks if task.complaint}
+    topics = [topic for topic in TOPICS if topic in present]
+    return BAR.format(
+        count=len(tasks), topics=options(topics, topics),
+        levels=options(levels, [*map(dots, levels)]),
+    )  # fmt: skip
+
+
+def head(task: Exercise, *, opened: bool) -> str:
+    """Return what is seen of a closed case."""
+    assert task.complaint  # each function to repair has one
+    return CASE.format(
+        id=task.id, page=task.page, title=curly(escape(task.title, quote=False)), topic=task.complaint.topic,
+        words=curly(escape(task.complaint.words, quote=False)), difficulty=task.difficulty,
+        dots=dots(task.difficulty), minutes=task.minutes, opened=" open" if opened else "",
+    )  # fmt: skip
+
+
+def foot(task: Exercise, chapter: Chapter) -> str:
+    """Return what comes below the help: the chapter, and where such code shipped."""
+    assert task.complaint
+    shipped = task.complaint.shipped or MADE_UP
+    return FOOT.format(
+        page=task.page, place=chapter.slug(task.id), chapter=escape(chapter.title),
+        shipped=MarkdownIt("commonmark", {"html": False}).renderInline(shipped),
+    )  # fmt: skip
+
+
+class Clinic(SphinxDirective):
+    """All cases, with a count and filters that a script fills."""
+
+    def case(self, task: Exercise, chapter: Chapter, *, opened: bool) -> list[nodes.Node]:
+        """One case: its head, the task, the broken code and what helps."""
+        text = nodes.container(classes=["case-task"])
+        lines = task.text.replace(*task.standalone).split("\n")
+        self.state.nested_parse(StringList(lines, str(BANK / f"{task.id}.py")), 0, text)
+        code = nodes.literal_block(task.starter, task.starter, language="python")
+        cell = nodes.container("", code, classes=["exercise-cell", f"exercise-cell-{task.id}"])
+        return [
+            raw(head(task, opened=opened)),
+            text,
+            cell,
+            raw(here(task) + more(task) + foot(task, chapter)),
+        ]
+
+    def run(self) -> list[nodes.Node]:
+        """Draw the ward; a case that changes makes the page again."""
+        chapters = read_chapters()
+        tasks = cases(chapters)
+        found: list[nodes.Node] = [raw(bar(tasks))]
+        for number, task in enumerate(tasks):
+            for path in (BANK / f"{task.id}.py", chapters[task.page].path):
+                self.env.note_dependency(str(path))
+            found += self.case(task, chapters[task.page], opened=not number)
+        return [*found, raw("</ol>")]
+
+
+def copy_script(app: Sphinx) -> None:
+    """Put the page's script among the static files, before the page asks for its digest."""
+    target = Path(app.outdir, "_static")
+    target.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(Path(mini_attn.widgets.__file__).parent / "static" / SCRIPT, target / SCRIPT)
+
+
+def add_script(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Give the page its look, and its script behind all that it needs."""
+    if 'class="ward"' in context.get("body", ""):
+        app.add_css_file("clinic.css")
+        context["body"] += script_of(app, context, SCRIPT, "async ")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_directive(PAGE, Clinic)
+    app.connect("builder-inited", copy_script)
+    app.connect("html-page-context", add_script)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
