@@ -8,7 +8,7 @@ from pathlib import Path
 from mini_attn.errors import ConfigError
 from mini_attn.widgets.questions.question import Mistake, Question, inline
 
-__all__ = ["QUESTIONS", "Mistake", "Question", "inline", "question"]
+__all__ = ["AGAIN", "QUESTIONS", "Mistake", "Question", "inline", "question"]
 
 # One module or more per chapter, found by their files: a chapter adds its own and edits no list.
 _CHAPTERS = sorted(
@@ -19,6 +19,19 @@ _CHAPTERS = sorted(
 QUESTIONS: dict[str, Question] = {
     item.key: item for name in _CHAPTERS for item in import_module(f"{__name__}.{name}").ALL
 }
+
+
+def _again() -> dict[str, tuple[Question, ...]]:
+    """The questions with other numbers that a module may have, by the key that they share."""
+    found: dict[str, tuple[Question, ...]] = {}
+    for name in _CHAPTERS:
+        for item in getattr(import_module(f"{__name__}.{name}"), "AGAIN", ()):
+            found[item.key] = (*found.get(item.key, ()), item)
+    return found
+
+
+# For a reader who is asked again after days. A page that was built has no Python to draw them.
+AGAIN = _again()
 
 
 def question(key: str) -> Question:

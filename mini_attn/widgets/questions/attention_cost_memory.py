@@ -6,7 +6,7 @@ from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 GPT2 = MODELS["gpt2"]
 HEADS, SIZE, LAYERS = GPT2.n_heads, GPT2.head_dim, GPT2.n_layers
@@ -49,8 +49,7 @@ def _training() -> Question:
     )
 
 
-def _other_order() -> Question:
-    n = 16_384
+def _other_order(n: int = 16_384) -> Question:
     pair_work = sum(cost.attention_flops(n, n, n_heads=1, head_dim=SIZE).values())
     state = 2 * 2 * n * SIZE * SIZE
     return Question(
@@ -75,3 +74,8 @@ def _other_order() -> Question:
 
 
 ALL = (_training(), _other_order())
+AGAIN = (
+    _other_order(32768),
+    _other_order(65536),
+    _other_order(24576),
+)

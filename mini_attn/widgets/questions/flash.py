@@ -5,11 +5,10 @@ from __future__ import annotations
 from mini_attn import cost
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 
-def _passes() -> Question:
-    tokens, block_q, block_k = 4096, 128, 64
+def _passes(tokens: int = 4096, block_q: int = 128, block_k: int = 64) -> Question:
     passes = tokens // block_q
     return Question(
         key="flash/passes",
@@ -143,8 +142,7 @@ def _bytes() -> Question:
     )  # fmt: skip
 
 
-def _dead() -> Question:
-    tokens, block = 2048, 128
+def _dead(tokens: int = 2048, block: int = 128) -> Question:
     side = tokens // block
     kept = cost.computed_tiles(tokens, tokens, block_q=block, block_k=block, causal=True)
     return Question(
@@ -277,3 +275,11 @@ def _programs() -> Question:
 
 
 ALL = (_passes(), _merge(), _bytes(), _dead(), _again(), _programs())
+AGAIN = (
+    _passes(3072, 128, 32),
+    _passes(2048, 128, 64),
+    _passes(8192, 128, 32),
+    _dead(4096, 128),
+    _dead(1024, 128),
+    _dead(3072, 128),
+)

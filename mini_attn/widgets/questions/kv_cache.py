@@ -6,13 +6,12 @@ from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 GPT2 = MODELS["gpt2"]
 
 
-def _passes() -> Question:
-    n = 100
+def _passes(n: int = 100) -> Question:
     without = cost.token_passes(1, n, cached=False)
     return Question(
         key="kv-cache/passes",
@@ -105,8 +104,7 @@ def _attention_share() -> Question:
     )
 
 
-def _copies() -> Question:
-    n = 1000
+def _copies(n: int = 1000) -> Question:
     row = cost.cache_bytes_per_token(GPT2, dtype_bytes=4)
     copied, ends = cost.copied_rows(n) * row, n * row
     return Question(
@@ -120,7 +118,7 @@ def _copies() -> Question:
         tolerance=0.005,
         explanation=f"The step that appends token t copies the t − 1 before it, and 0 + 1 + … + "
         f"{n - 1} = {n:,} × {n - 1} / 2 tokens of {row:,} bytes make {copied / 1e9:.1f} GB. "
-        "That's about 500 times the cache.",
+        f"That's about {n // 2:,} times the cache.",
         mistakes=(
             Mistake(
                 ends,
@@ -153,3 +151,11 @@ def _copies() -> Question:
 
 
 ALL = (_passes(), _attention_share(), _copies())
+AGAIN = (
+    _passes(60),
+    _passes(200),
+    _passes(40),
+    _copies(600),
+    _copies(2000),
+    _copies(400),
+)

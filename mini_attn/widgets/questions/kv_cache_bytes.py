@@ -8,14 +8,13 @@ from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 GPT2, LLAMA = MODELS["gpt2"], MODELS["llama-3-8b"]
 HEADS, KV_HEADS = LLAMA.n_heads, LLAMA.n_kv_heads
 
 
-def _gpt2_bytes() -> Question:
-    context, each = 100, 4
+def _gpt2_bytes(context: int = 100, each: int = 4) -> Question:
     layers, heads, size = GPT2.n_layers, GPT2.n_kv_heads, GPT2.head_dim
     total = cost.cache_bytes(GPT2, batch=1, context=context, dtype_bytes=each)
     return Question(
@@ -64,8 +63,7 @@ def _gpt2_bytes() -> Question:
     )
 
 
-def _users() -> Question:
-    sequences, context, times = 16, 8192, 4
+def _users(sequences: int = 16, context: int = 8192, times: int = 4) -> Question:
     weights = 2 * cost.parameter_count(LLAMA)
     cache = cost.cache_bytes(LLAMA, batch=sequences, context=context)
     later = cost.cache_bytes(LLAMA, batch=times * sequences, context=context // 2)
@@ -117,8 +115,7 @@ def _users() -> Question:
     )
 
 
-def _novel() -> Question:
-    context, each, letters = 100_000, 2, 4
+def _novel(context: int = 100_000, each: int = 2, letters: int = 4) -> Question:
     layers, size = LLAMA.n_layers, LLAMA.head_dim
     total = cost.cache_bytes(LLAMA, batch=1, context=context, dtype_bytes=each)
     text, weights = letters * context, each * cost.parameter_count(LLAMA)
@@ -210,3 +207,14 @@ def _larger() -> Question:
 
 
 ALL = (_gpt2_bytes(), _users(), _novel(), _larger())
+AGAIN = (
+    _gpt2_bytes(250),
+    _gpt2_bytes(60),
+    _gpt2_bytes(500),
+    _users(8, 4096),
+    _users(32, 2048),
+    _users(4, 4096),
+    _novel(50000),
+    _novel(150000),
+    _novel(80000),
+)

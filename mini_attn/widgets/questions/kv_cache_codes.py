@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 
-def _true_bits() -> Question:
-    bits, group, scale_bits = 3, 16, 32
+def _true_bits(bits: int = 3, group: int = 16, scale_bits: int = 32) -> Question:
     extra = 2 * scale_bits // group
     return Question(
         key="kv-cache/true-bits",
@@ -45,3 +44,8 @@ def _true_bits() -> Question:
 
 
 ALL = (_true_bits(),)
+AGAIN = (
+    _true_bits(4, 32),
+    _true_bits(3, 32),
+    _true_bits(5, 16),
+)

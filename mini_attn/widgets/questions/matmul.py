@@ -5,7 +5,7 @@ from __future__ import annotations
 from mini_attn import cost, example
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 
 def _flops() -> Question:
@@ -46,8 +46,7 @@ def _flops() -> Question:
     )
 
 
-def _order() -> Question:
-    size, rank = 4096, 64
+def _order(size: int = 4096, rank: int = 64) -> Question:
     wide = cost.product_flops(size, rank, size) + cost.product_flops(1, size, size)
     narrow = cost.product_flops(1, size, rank) + cost.product_flops(1, rank, size)
     return Question(
@@ -85,3 +84,8 @@ def _order() -> Question:
 
 
 ALL = (_flops(), _order())
+AGAIN = (
+    _order(2048, 64),
+    _order(8192, 32),
+    _order(1024, 8),
+)

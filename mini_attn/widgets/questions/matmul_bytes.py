@@ -7,7 +7,7 @@ from math import ceil
 from mini_attn import cost
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 
 def _intensity(m: int, k: int, n: int, dtype_bytes: int) -> float:
@@ -43,8 +43,7 @@ def _tiles() -> Question:
     )  # fmt: skip
 
 
-def _square() -> Question:
-    size = 1024
+def _square(size: int = 1024) -> Question:
     answer = _intensity(size, size, size, 4)
     return Question(
         key="matmul/square",
@@ -121,3 +120,8 @@ def _ridge() -> Question:
 
 
 ALL = (_tiles(), _square(), _one_row(), _ridge())
+AGAIN = (
+    _square(512),
+    _square(2048),
+    _square(768),
+)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 
-def _held() -> Question:
-    room, prompt, answer = 2048, 200, 300
+def _held(room: int = 2048, prompt: int = 200, answer: int = 300) -> Question:
     held = 100 * (prompt + answer / 2) / room
     return Question(
         key="paged/held",
@@ -54,8 +53,7 @@ def _held() -> Question:
     )
 
 
-def _empty() -> Question:
-    sequences, size = 50, 16
+def _empty(sequences: int = 50, size: int = 16) -> Question:
     answer = sequences * (size - 1)
     return Question(
         key="paged/empty",
@@ -92,8 +90,7 @@ def _empty() -> Question:
     )
 
 
-def _fork() -> Question:
-    tokens, size, others = 37, 16, 3
+def _fork(tokens: int = 37, size: int = 16, others: int = 3) -> Question:
     answer = others
     full = tokens // size
     return Question(
@@ -142,3 +139,14 @@ def _fork() -> Question:
 
 
 ALL = (_held(), _empty(), _fork())
+AGAIN = (
+    _held(4096, 700, 300),
+    _held(1024, 100, 250),
+    _held(2048, 600, 200),
+    _empty(30, 32),
+    _empty(80, 16),
+    _empty(20, 64),
+    _fork(70, 16, 5),
+    _fork(41, 8, 2),
+    _fork(100, 32, 4),
+)

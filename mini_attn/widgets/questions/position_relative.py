@@ -9,7 +9,7 @@ from mini_attn import cost
 from mini_attn.numpy.positions.position import alibi_bias, alibi_slopes, relative_position_bucket
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 
 def _bucket() -> Question:
@@ -102,8 +102,7 @@ def _newest() -> Question:
     )
 
 
-def _shaw() -> Question:
-    tokens, head_dim, most = 512, 64, 16
+def _shaw(tokens: int = 512, head_dim: int = 64, most: int = 16) -> Question:
     rows = 2 * most + 1
     pairs = tokens * cost.product_flops(1, head_dim, tokens)
     once = cost.product_flops(tokens, head_dim, rows)
@@ -140,3 +139,8 @@ def _shaw() -> Question:
 
 
 ALL = (_bucket(), _newest(), _shaw())
+AGAIN = (
+    _shaw(256, 64, 8),
+    _shaw(1024, 64, 20),
+    _shaw(384, 64, 12),
+)

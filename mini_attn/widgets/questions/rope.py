@@ -9,7 +9,7 @@ import numpy as np
 from mini_attn.numpy.positions.rope import rope_frequencies, rope_table
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 
 def _difference() -> Question:
@@ -61,8 +61,7 @@ def _difference() -> Question:
     )
 
 
-def _partner() -> Question:
-    head_dim, number = 128, 5
+def _partner(head_dim: int = 128, number: int = 5) -> Question:
     away = head_dim // 2
     return Question(
         key="rope/partner",
@@ -134,3 +133,8 @@ def _wavelength() -> Question:
 
 
 ALL = (_difference(), _partner(), _wavelength())
+AGAIN = (
+    _partner(64, 3),
+    _partner(256, 10),
+    _partner(96, 7),
+)

@@ -9,7 +9,7 @@ from mini_attn.models import MODELS
 from mini_attn.numpy.positions.rope import rope_frequencies
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 SIZE, THETA, TRAINED = MODELS["llama-2-7b"].head_dim, 10_000, 4096
 PAIRS = SIZE // 2
@@ -48,8 +48,7 @@ def _never_round() -> Question:
     )
 
 
-def _ntk_base() -> Question:
-    factor = 8
+def _ntk_base(factor: int = 8) -> Question:
     base = THETA * factor**POWER
     return Question(
         key="rope-scaling/ntk-base",
@@ -73,7 +72,8 @@ def _ntk_base() -> Question:
             ),
             Mistake(THETA, "That's the old base."),
             Mistake(
-                THETA * factor**2, "That slows the slowest plane by the square of the factor, 64."
+                THETA * factor**2,
+                f"That slows the slowest plane by the square of the factor, {factor**2}.",
             ),
             Mistake(THETA / factor, "A smaller base makes the planes rotate faster."),
         ),
@@ -160,3 +160,8 @@ def _swing() -> Question:
 
 
 ALL = (_never_round(), _ntk_base(), _dynamic_base(), _swing())
+AGAIN = (
+    _ntk_base(4),
+    _ntk_base(2),
+    _ntk_base(16),
+)

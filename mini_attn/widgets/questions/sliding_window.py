@@ -9,13 +9,12 @@ from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 MISTRAL = MODELS["mistral-7b"]
 
 
-def _pairs() -> Question:
-    n, window = 10, 3
+def _pairs(n: int = 10, window: int = 3) -> Question:
     answer = cost.visible_pairs(n, n, window=window)
     return Question(
         key="sliding-window/pairs",
@@ -48,8 +47,7 @@ def _pairs() -> Question:
     )
 
 
-def _keys_at_hand() -> Question:
-    window, new = 4096, 1000
+def _keys_at_hand(window: int = 4096, new: int = 1000) -> Question:
     needed = new + window - 1
     return Question(
         key="sliding-window/chunk",
@@ -243,3 +241,11 @@ def _full_share() -> Question:
 
 
 ALL = (_pairs(), _wrap(), _keys_at_hand(), _reach(), _faster(), _full_share())
+AGAIN = (
+    _pairs(14),
+    _pairs(20),
+    _pairs(12),
+    _keys_at_hand(1024, 300),
+    _keys_at_hand(2048, 500),
+    _keys_at_hand(512, 100),
+)

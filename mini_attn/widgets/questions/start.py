@@ -8,7 +8,7 @@ from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.widgets.questions.question import Mistake, Question
 
-__all__ = ["ALL"]
+__all__ = ["AGAIN", "ALL"]
 
 GPT2 = MODELS["gpt2"]
 
@@ -85,8 +85,7 @@ def _ratio() -> Question:
     )
 
 
-def _crowd() -> Question:
-    lead, others = 5, 1000
+def _crowd(lead: int = 5, others: int = 1000) -> Question:
     power = exp(lead)
     percent = 100 * power / (power + others)
     return Question(
@@ -126,8 +125,9 @@ def _crowd() -> Question:
     )
 
 
-def _shape() -> Question:
-    batch, heads, q_len, kv_len, size = 2, 3, 4, 5, 8
+def _shape(
+    batch: int = 2, heads: int = 3, q_len: int = 4, kv_len: int = 5, size: int = 8
+) -> Question:
     return Question(
         key="start/shape",
         text=f"`q` has the shape ({batch}, {heads}, {q_len}, {size}) and `k` has ({batch}, "
@@ -140,12 +140,17 @@ def _shape() -> Question:
         mistakes=(
             Mistake(
                 batch * heads * q_len * kv_len * size,
-                "Those are the multiplications. The product sums over the axis of 8, so it's gone.",
+                f"Those are the multiplications. The product sums over the axis of {size}, so it's "
+                "gone.",
             ),
-            Mistake(q_len * kv_len, "The axes in front stay: there's one table for each of 2 × 3."),
+            Mistake(
+                q_len * kv_len,
+                f"The axes in front stay: there's one table for each of {batch} × {heads}.",
+            ),
             Mistake(
                 (batch * heads) ** 2 * q_len * kv_len,
-                "Axes in front go together, so there are 2 × 3 tables, not 6 × 6.",
+                f"Axes in front go together, so there are {batch} × {heads} tables, not "
+                f"{batch * heads} × {batch * heads}.",
             ),
             Mistake(
                 batch * heads * (q_len + kv_len),
@@ -153,10 +158,18 @@ def _shape() -> Question:
             ),
             Mistake(
                 batch * heads * q_len * size,
-                "That's the size of `q`. The product has a column for each of the 5 keys.",
+                f"That's the size of `q`. The product has a column for each of the {kv_len} keys.",
             ),
         ),
     )
 
 
 ALL = (_table(), _ratio(), _crowd(), _shape())
+AGAIN = (
+    _crowd(4, 500),
+    _crowd(6, 1000),
+    _crowd(5, 200),
+    _shape(3, 4, 2, 6, 8),
+    _shape(2, 4, 5, 7, 16),
+    _shape(5, 2, 3, 6, 4),
+)
