@@ -10,7 +10,9 @@ chapter holds the predictions that were answered and the exercises that were tri
 ``state`` is ``"solved"`` (a check passed), ``"done"`` (ticked by hand) or ``"tried"``, and then
 ``missing`` may name the check that failed. Where a page has kept what a reader wrote, the chapter
 has ``answers`` too, each ``{"code": …}``, and the version is 2: a book that knows only version 1
-then says so. ``widgets/js/progress/format.js`` holds the same rules.
+then says so. ``returns`` holds ``{"day": "2026-11-28", "rung": 0}`` for a prediction: when it was
+answered, and how often it has come back since; then the version is 3.
+``widgets/js/progress/format.js`` holds the same rules.
 """
 
 from __future__ import annotations
@@ -18,12 +20,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.progress_record import (
     ANSWERS,
     KINDS,
+    RETURNS,
+    RUNGS,
     STATES,
     VERDICTS,
     Entry,
@@ -34,11 +39,12 @@ from mini_attn.exercises.progress_record import (
 __all__ = ["LARGEST", "OtherVersion", "as_text", "parse"]
 
 FORMAT = "living-attention-progress"
-VERSIONS = (1, 2)  # without and with answers
+VERSIONS = (1, 2, 3)  # without answers, with them, and with the days of what returns
 LONGEST = 8_000  # characters of an answer that are kept
 HALF = re.compile("[\ud800-\udfff]")  # of a character: no file in UTF-8 can hold it
 LARGEST = 1_000_000  # bytes; the whole book answered makes about 12,000
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
+DAY = re.compile(r"2[0-9]{3}-[0-9]{2}-[0-9]{2}")
 # What a typed number may consist of; a prediction takes no other text for an answer.
 ATTEMPT = re.compile(
     r"[0-9A-Za-z+.,_' ’‘`´\u00a0\u2007\u2009\u202f×·⋅*/÷:^()!%√½⅓⅔¼¾⅕⅙⅛"
@@ -114,10 +120,32 @@ def _answer(given: Any, where: str) -> Entry:
     return {"code": code}
 
 
+def _return(given: Any, where: str) -> Entry:
+    """When a prediction was answered, and how often it has come back since."""
+    entry = _object(given, where, ("day", "rung"))
+    day, rung = entry.get("day"), entry.get("rung")
+    if not _is_day(day):
+        raise _refuse(f"the day of {where} is {_short(day)}, expected for example 2026-11-28")
+    if not isinstance(rung, int) or isinstance(rung, bool) or not 0 <= rung < RUNGS:
+        raise _refuse(f"the rung of {where} is {_short(rung)}, expected 0 to {RUNGS - 1}")
+    return {"day": day, "rung": rung}
+
+
+def _is_day(value: Any) -> bool:
+    if not isinstance(value, str) or not DAY.fullmatch(value):
+        return False
+    try:
+        date.fromisoformat(value)
+    except ValueError:  # the 30th of February
+        return False
+    return True
+
+
 READERS: dict[str, Callable[[Any, str], Entry]] = {
     "predictions": _prediction,
     "exercises": _exercise,
     ANSWERS: _answer,
+    RETURNS: _return,
 }
 
 
@@ -151,11 +179,11 @@ def parse(content: bytes) -> Record:
         raise _refuse(f"it does not say that its format is {FORMAT!r}")
     number = data.get("version")
     if number not in VERSIONS or isinstance(number, bool):
-        known = " and ".join(map(str, VERSIONS))
+        known = ", ".join(map(str, VERSIONS))
         raise OtherVersion(
             f"the progress has version {_short(number)} of its format, this book reads {known}"
         )
-    allowed = KINDS if number == VERSIONS[0] else (*KINDS, ANSWERS)
+    allowed = tuple(READERS)[: number + 1]
     _object(data, "the file", ("format", "version", "chapters"))
     record: Record = {}
     for page, kinds in _object(data.get("chapters"), "the list of chapters").items():
@@ -183,10 +211,11 @@ def as_text(record: Record) -> str:
     str
         JSON.
     """
-    chapters = {page: {k: v for k, v in kinds.items() if v} for page, kinds in record.items()}
+    chapters = {page: {k: v for k, v in named.items() if v} for page, named in record.items()}
+    kinds = {kind for _, kind, _, _ in entries(record)}
     data = {
         "format": FORMAT,
-        "version": VERSIONS[any(kind == ANSWERS for _, kind, _, _ in entries(record))],
-        "chapters": {page: kinds for page, kinds in chapters.items() if kinds},
+        "version": 3 if RETURNS in kinds else 2 if ANSWERS in kinds else 1,
+        "chapters": {page: named for page, named in chapters.items() if named},
     }
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 from mini_attn.exercises.spec import exercise, exercise_ids
 
 __all__ = [
-    "ANSWERS", "KINDS", "STATES", "VERDICTS", "Entry", "Record", "entries", "merged",
-    "only_known", "words",
+    "ANSWERS", "KINDS", "RETURNS", "RUNGS", "STATES", "VERDICTS", "Entry", "Record", "entries",
+    "merged", "only_known", "words",
 ]  # fmt: skip
 
 KINDS = ("predictions", "exercises")
 ANSWERS = "answers"  # a third kind, where there is one: the code that a reader wrote on a page
+RETURNS = "returns"  # a fourth: the day of an answer, and how often it has come back since
+RUNGS = 4  # three times at most; on the last one it's done
 VERDICTS = ("wrong", "mistake", "right")
 STATES = ("tried", "done", "solved")  # each outlasts those before it
 
@@ -43,6 +46,8 @@ def entries(record: Record) -> Iterator[tuple[str, str, str, Entry]]:
 def _rank(kind: str, entry: Entry) -> int:
     if kind == ANSWERS:
         return 0
+    if kind == RETURNS:  # the later day counts, and of one day the higher rung
+        return date.fromisoformat(entry["day"]).toordinal() * RUNGS + int(entry["rung"])
     if kind == "exercises":
         return STATES.index(entry["state"])
     return int(entry["verdict"] == "right")
@@ -59,7 +64,7 @@ def merged(older: Record, newer: Record) -> Record:
     Returns
     -------
     Record
-        The chapters of both, those of the older first.
+        The chapters of both, those of the older first. Of two dates the later counts.
     """
     result: Record = {}
     for record in (older, newer):
@@ -90,7 +95,9 @@ def only_known(record: Record) -> tuple[Record, int]:
     known: Record = {}
     left_out = 0
     for page, kind, name, entry in entries(record):
-        if kind != "predictions" and (name not in ids or exercise(name).page != page):
+        if kind not in ("predictions", RETURNS) and (
+            name not in ids or exercise(name).page != page
+        ):
             left_out += 1
         else:
             known = merged(known, {page: {kind: {name: entry}}})

@@ -232,7 +232,7 @@ def test_an_empty_file_is_nothing(file: Path, capsys: pytest.CaptureFixture[str]
 
 def test_a_file_of_another_version_stays(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.parent.mkdir()
-    content = json.dumps(document(version=3)).encode()
+    content = json.dumps(document(version=4)).encode()
     file.write_bytes(content)
     check("cache_budget", solution("cache_budget"))
     assert "for this session only" in capsys.readouterr().out
@@ -401,7 +401,7 @@ BAD: dict[str, Any] = {
     "no object": [],
     "null": None,
     "another format": document(format="living-attention"),
-    "another version": document(version=3),
+    "another version": document(version=4),
     "a version in words": document(version="1"),
     "a version that is true": document(version=True),
     "an unknown key": document(owner="me"),
@@ -480,6 +480,7 @@ ENTRIES = {
     "predictions": [{"attempt": "1.2e3", "verdict": "wrong", "shown": True},
                     {"attempt": "7 MB", "verdict": "mistake", "shown": False}, RIGHT],
     "answers": [{"code": "x = '</script>'\n\t\"é\"  # 🙂"}, {"code": "x" * 8000}],
+    "returns": [{"day": "2026-11-28", "rung": 2}, {"day": "2026-12-01", "rung": 0}],
 }  # fmt: skip
 PAIRS = [
     ({"start": {kind: {"x": a}}}, {"start": {kind: {"x": b, "y": a}}, "rope": {kind: {"x": b}}})

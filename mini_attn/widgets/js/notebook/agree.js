@@ -4,7 +4,7 @@
 import { entries, mergeProgress, put } from "../progress/format.js";
 
 const of = (record, page, kind, name) => record[page]?.[kind]?.[name];
-const text = (entry) => JSON.stringify(entry, ["state", "points", "missing", "attempt", "verdict", "shown", "code"]);
+const text = (entry) => JSON.stringify(entry, ["state", "points", "missing", "attempt", "verdict", "shown", "code", "day", "rung"]);
 export const same = (a, b) => (a && b ? text(a) === text(b) : !a && !b);
 
 function one(here, there, before, forgotten) {

@@ -2,12 +2,14 @@
 // progress_format.py and progress_record.py in mini_attn/exercises, so that what one of the two
 // exports the other imports.
 const FORMAT = "living-attention-progress";
-const VERSIONS = [1, 2]; // without and with answers
+const VERSIONS = [1, 2, 3]; // without answers, with them, and with the days of what returns
 const LONGEST = 8000; // characters of an answer that are kept
 const HALF = /\p{Surrogate}/u; // half a character: no file in UTF-8 can hold it
 const NAME = /^[a-z0-9][a-z0-9_-]{0,59}$/;
 const ATTEMPT = /^[0-9A-Za-z+.,_' ’‘`´\u00a0\u2007\u2009\u202f×·⋅*\/÷:^()!%√½⅓⅔¼¾⅕⅙⅛⁰¹²³⁴⁵⁶⁷⁸⁹⁻−~≈≃=°πµμ-]{1,40}$/;
-const KINDS = ["predictions", "exercises", "answers"]; // the last only where there are some
+const KINDS = ["predictions", "exercises", "answers", "returns"]; // the last two only where there are some
+const RUNGS = 4; // an answer comes back three times at most; on the last rung it's done
+const DAY = /^2\d{3}-\d{2}-\d{2}$/;
 const VERDICTS = ["wrong", "mistake", "right"];
 const STATES = ["tried", "done", "solved"]; // each outlasts those before it
 
@@ -70,7 +72,21 @@ function answer(given, where) {
   return { code };
 }
 
-const READERS = { predictions: prediction, exercises: exercise, answers: answer };
+function isDay(text) {
+  if (typeof text !== "string" || !DAY.test(text)) return false;
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text); // no 30th of February
+}
+
+// When a prediction was answered, and how often it has come back since.
+function returning(given, where) {
+  const { day, rung } = object(given, where, ["day", "rung"]);
+  if (!isDay(day)) refuse(`the day of ${where} is ${short(day)}, expected for example 2026-11-28`);
+  if (!Number.isInteger(rung) || rung < 0 || rung >= RUNGS) refuse(`the rung of ${where} is ${short(rung)}, expected 0 to ${RUNGS - 1}`);
+  return { day, rung };
+}
+
+const READERS = { predictions: prediction, exercises: exercise, answers: answer, returns: returning };
 const empty = () => Object.assign(Object.create(null), { predictions: Object.create(null), exercises: Object.create(null) });
 
 // One entry as it lies in the browser's storage, or null where it is not one.
@@ -93,9 +109,9 @@ function read(text) {
   }
   if (data?.format !== FORMAT) refuse(`it does not say that its format is "${FORMAT}"`);
   if (!VERSIONS.includes(data.version)) {
-    throw new Refusal(`the progress has version ${short(data.version)} of its format, this book reads ${VERSIONS.join(" and ")}`);
+    throw new Refusal(`the progress has version ${short(data.version)} of its format, this book reads ${VERSIONS.join(", ")}`);
   }
-  const allowed = data.version === VERSIONS[0] ? KINDS.slice(0, 2) : KINDS;
+  const allowed = KINDS.slice(0, data.version + 1);
   object(data, "the file", ["format", "version", "chapters"]);
   const record = Object.create(null);
   for (const [page, kinds] of Object.entries(object(data.chapters, "the list of chapters"))) {
@@ -134,6 +150,7 @@ export function put(record, page, kind, name, entry) {
 
 function rank(kind, entry) {
   if (kind === "answers") return 0;
+  if (kind === "returns") return (Date.parse(entry.day) / 864e5) * RUNGS + entry.rung; // the later day counts
   return kind === "exercises" ? STATES.indexOf(entry.state) : Number(entry.verdict === "right");
 }
 
@@ -150,7 +167,8 @@ export function mergeProgress(older, newer) {
 export function progressText(record) {
   const chapters = {};
   for (const [page, kind, name, entry] of entries(record)) ((chapters[page] ??= {})[kind] ??= {})[name] = entry;
-  const version = VERSIONS[Number(Object.values(chapters).some((kinds) => kinds.answers))];
+  const has = (kind) => Object.values(chapters).some((kinds) => kinds[kind]);
+  const version = has("returns") ? 3 : has("answers") ? 2 : 1;
   return `${JSON.stringify({ format: FORMAT, version, chapters }, null, 1)}\n`;
 }
 
@@ -160,7 +178,7 @@ export function onlyKnown(record, outline) {
   let leftOut = 0;
   for (const [page, kind, name, entry] of entries(record)) {
     const chapter = outline.find((chapter) => chapter.page === page);
-    const names = kind === "predictions" ? chapter?.predictions : chapter?.exercises.map(({ id }) => id);
+    const names = kind === "predictions" || kind === "returns" ? chapter?.predictions : chapter?.exercises.map(({ id }) => id);
     if (names?.includes(name)) put(known, page, kind, name, entry);
     else leftOut += 1;
   }

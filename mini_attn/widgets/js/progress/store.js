@@ -1,7 +1,8 @@
 // What a reader has answered and ticked, in the browser's storage; in memory where it has none.
 import { entries, entryOf, isAttempt, isName, mergeProgress, put } from "./format.js";
 
-const KINDS = { predictions: "living:prediction:", exercises: "living:exercise:", answers: "living:answer:" };
+const KINDS = ["predictions", "exercises", "answers", "returns"];
+const nameOf = (kind, key) => `living:${kind.slice(0, -1)}:${key}`; // living:prediction:kv-cache/passes
 const EVENT = "living:progress";
 const memory = (globalThis.livingMemory ??= new Map()); // shared by the scripts of a page
 
@@ -42,8 +43,8 @@ export function keepText(name, text) {
   }
 }
 
-export const readKept = (kind, key) => value(KINDS[kind] + key);
-export const keep = (kind, key, kept) => keepText(KINDS[kind] + key, JSON.stringify(kept));
+export const readKept = (kind, key) => value(nameOf(kind, key));
+export const keep = (kind, key, kept) => keepText(nameOf(kind, key), JSON.stringify(kept));
 
 function drop(name) {
   memory.delete(name);
@@ -56,7 +57,7 @@ function drop(name) {
 
 // With an exercise, how often it was tried is forgotten too.
 export function forget(kind, key) {
-  drop(KINDS[kind] + key);
+  drop(nameOf(kind, key));
   if (kind === "exercises") drop(`living:tries:${key}`);
 }
 
@@ -78,7 +79,7 @@ export function collect(chapters) {
   const record = Object.create(null);
   for (const { page, predictions, exercises } of chapters) {
     const ids = exercises.map(({ id }) => id);
-    for (const [kind, names] of [["predictions", predictions], ["exercises", ids], ["answers", ids]]) {
+    for (const [kind, names] of [["predictions", predictions], ["exercises", ids], ["answers", ids], ["returns", predictions]]) {
       for (const name of names) take(record, page, kind, name);
     }
   }
@@ -88,7 +89,8 @@ export function collect(chapters) {
 // Everything of the book, also of chapters that a page does not know of.
 export function everything() {
   const record = Object.create(null);
-  for (const [kind, prefix] of Object.entries(KINDS)) {
+  for (const kind of KINDS) {
+    const prefix = nameOf(kind, "");
     for (const name of Object.keys(localStorage).filter((key) => key.startsWith(prefix))) {
       const [page, key, ...rest] = name.slice(prefix.length).split("/");
       if (!rest.length && isName(page) && isName(key)) take(record, page, kind, key);
