@@ -34,8 +34,8 @@ MADE_UP = "This one is made up: no public thread that we read shows it."
 # Filters and the count need a script; their room is there from the first paint on.
 BAR = """<form class="clinic-bar" autocomplete="off">
 <p class="clinic-found">Found <b>0</b> of {count}</p>
-<label>Topic <select name="topic"><option value="all">all</option>{topics}</select></label>
-<label>Difficulty <select name="difficulty"><option value="all">any</option>{levels}</select></label>
+<label>Topic <select name="topic">{topics}</select></label>
+<label>Difficulty <select name="difficulty">{levels}</select></label>
 <label><input type="checkbox" name="open"> Only what I haven’t found</label>
 <p class="clinic-shown" role="status">{count} cases</p></form><ol class="ward">"""
 CASE = """<li class="case" id="case-{id}" data-case="{page}/{id}" data-topic="{topic}"
@@ -44,8 +44,8 @@ data-difficulty="{difficulty}"><details{opened}><summary>
 <span class="case-state" hidden></span>
 <span class="case-words">“{words}”</span>
 <small>{topic} · difficulty {dots} · {minutes} min</small></summary><div class="case-body">"""
-FOOT = """<p class="case-chapter">This is an exercise of <a href="{page}.html#{place}">{chapter}</a>.
-</p><details class="exercise-more case-shipped"><summary>Where this shipped (spoiler)</summary>
+FOOT = """<p class="case-chapter">An exercise of <a href="{page}.html#{place}">{chapter}</a></p>
+<details class="exercise-more case-shipped"><summary>Where this shipped (spoiler)</summary>
 <p>{shipped}</p></details></div></details></li>"""
 
 
@@ -55,9 +55,9 @@ def cases(chapters: dict[str, Chapter]) -> list[Exercise]:
     return sorted(tasks, key=lambda task: task.difficulty)
 
 
-def options(values: Iterable[Any], words: Sequence[str]) -> str:
-    """The choices of a filter."""
-    pairs = zip(values, words, strict=True)
+def options(any_word: str, values: Iterable[Any], words: Sequence[str]) -> str:
+    """Return the choices of a filter, the first of which lets everything pass."""
+    pairs = [("all", any_word), *zip(values, words, strict=True)]
     return "".join(f'<option value="{value}">{text}</option>' for value, text in pairs)
 
 
@@ -77,18 +77,19 @@ def bar(tasks: list[Exercise]) -> str:
     present = {task.complaint.topic for task in tasks if task.complaint}
     topics = [topic for topic in TOPICS if topic in present]
     return BAR.format(
-        count=len(tasks), topics=options(topics, topics),
-        levels=options(levels, [*map(dots, levels)]),
+        count=len(tasks), topics=options("all", topics, topics),
+        levels=options("any", levels, [*map(dots, levels)]),
     )  # fmt: skip
 
 
 def head(task: Exercise, *, opened: bool) -> str:
     """Return what is seen of a closed case."""
     assert task.complaint  # each function to repair has one
+    title, words = (curly(escape(t, quote=False)) for t in (task.title, task.complaint.words))
     return CASE.format(
-        id=task.id, page=task.page, title=curly(escape(task.title, quote=False)), topic=task.complaint.topic,
-        words=curly(escape(task.complaint.words, quote=False)), difficulty=task.difficulty,
-        dots=dots(task.difficulty), minutes=task.minutes, opened=" open" if opened else "",
+        id=task.id, page=task.page, title=title, words=words, topic=task.complaint.topic,
+        difficulty=task.difficulty, dots=dots(task.difficulty), minutes=task.minutes,
+        opened=" open" if opened else "",
     )  # fmt: skip
 
 
