@@ -298,7 +298,8 @@ SCRIPTS = {
     "living.page.js": 2_600 + 5_400 * len(PICTURES) + 200 * len(REGISTRY),
     "living.trained.js": 50_000, "living.model.js": 30_000, "living.machine.js": 28_000,
     "living.progress.js": 8_000, "living.pencil.js": 12_000, "living.handin.js": 5_000,
-    "living.notebook.js": 5_000, "living.scorm.js": 4_000,
+    "living.notebook.js": 5_000, "living.scorm.js": 4_000, "living.clinic.js": 2_500,
+    "living.early.js": 3_000, "living.returns.js": 8_000,
     "living.python.js": 10_000, "living.worker.js": 1_000, "living.editor.js": 125_000,
 }  # fmt: skip
 BUNDLES = {*SCRIPTS, "living.jupyter.js", "living.css"}

@@ -50,7 +50,8 @@ function bundle(source, name, format = "iife") {
   writeFileSync(outfile, licences({ inputs }) + readFileSync(outfile, "utf8"));
 }
 for (const name of ["page", "trained"]) bundle(`${name}.js`, name);
-for (const name of ["progress", "pencil", "notebook", "scorm", "clinic"]) bundle(`${name}/index.js`, name);
+for (const name of ["progress", "pencil", "notebook", "scorm", "clinic", "returns"]) bundle(`${name}/index.js`, name);
+bundle("returns/early.js", "early");
 bundle("progress/handin.js", "handin");
 bundle("your_machine/index.js", "machine");
 for (const [source, name] of [["index", "python"], ["editor", "editor"], ["worker", "worker"]]) bundle(`python/${source}.js`, name);

@@ -16,6 +16,7 @@ export * as cells from "./python/output.js";
 export * from "./rotor/compute.js";
 export * from "./progress/format.js";
 export * from "./progress/views.js";
+export * as returns from "./returns/days.js";
 export * from "./questions/judge.js";
 export * from "./questions/reading.js";
 export { show } from "./questions/written.js";

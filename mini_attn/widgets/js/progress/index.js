@@ -1,6 +1,8 @@
 // The reader's progress on the page: a closed box at the end of a chapter, a table of all
 // chapters on a page of its own, and a word on the cards of the first page. A script of its own that nothing waits for.
 import { count, escape } from "../core/text.js";
+import { dateAnswers } from "../returns/keeper.js";
+import { isOn, switchMarkup, turn } from "../returns/switch.js";
 import { FILE, LARGEST, entries, mergeProgress, onlyKnown, parseProgress, progressText } from "./format.js";
 import { announce, collect, forget, keep, lasting, store, whenKept } from "./store.js";
 import { bookTable, cardWords, chapterBody, chapterWords, wordsFor } from "./views.js";
@@ -68,7 +70,9 @@ class Progress {
   fill() {
     if (this.filled) return;
     this.filled = true;
-    this.part(".kept-body").innerHTML = `<div class="kept-view"></div>${foot(!this.chapter, this.chapters.some((chapter) => chapter.exercises.length))}`;
+    const tasks = this.chapters.some((chapter) => chapter.exercises.length);
+    const body = `<div class="kept-view"></div>${this.chapter ? "" : switchMarkup(isOn())}${foot(!this.chapter, tasks)}`;
+    this.part(".kept-body").innerHTML = body;
     this.show();
     this.root.addEventListener("click", (event) => this.press(event.target.dataset.do));
     this.root.addEventListener("change", (event) => this.change(event.target));
@@ -102,6 +106,7 @@ class Progress {
 
   change(input) {
     if (input.type === "file") this.take(input);
+    else if (input.dataset.do === "returns") turn(input.checked);
     else if (input.dataset.exercise) {
       const key = `${this.page}/${input.dataset.exercise}`;
       if (input.checked) keep("exercises", key, { state: "done", points: 0 });
@@ -190,4 +195,7 @@ if (cards.length) {
   marked();
   whenKept(marked);
 }
+const dated = () => dateAnswers(collect(globalThis.livingOutline));
+dated();
+whenKept(dated);
 for (const root of document.querySelectorAll("[data-progress]")) new Progress(root, globalThis.livingOutline);
