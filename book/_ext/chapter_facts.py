@@ -226,14 +226,11 @@ class Chapter:
         """Its exercises, in the order of the page."""
         return tuple(exercise(key) for key in self.places if "/" not in key)
 
-    def slug(self, key: str) -> str:
-        """The place on the page of the heading above an exercise or a prediction."""
-        return str(default_slugify(self.places[key]))
-
     def link(self, key: str, words: str | None = None) -> str:
         """A Markdown link to the heading above an exercise or a prediction."""
-        words = words or EXERCISE.sub("", self.places[key])
-        return f"[{words}]({self.stem}.ipynb#{self.slug(key)})"
+        heading = self.places[key]
+        words = words or EXERCISE.sub("", heading)
+        return f"[{words}]({self.stem}.ipynb#{default_slugify(heading)})"
 
 
 def read_chapters(root: Path = ROOT) -> dict[str, Chapter]:

@@ -44,9 +44,8 @@ data-difficulty="{difficulty}"><details{opened}><summary>
 <span class="case-state" hidden></span>
 <span class="case-words">“{words}”</span>
 <small>{topic} · difficulty {dots} · {minutes} min</small></summary><div class="case-body">"""
-FOOT = """<p class="case-chapter">An exercise of <a href="{page}.html#{place}">{chapter}</a></p>
-<details class="exercise-more case-shipped"><summary>Where this shipped (spoiler)</summary>
-<p>{shipped}</p></details></div></details></li>"""
+FOOT = """<details class="exercise-more case-shipped">
+<summary>Where this shipped (spoiler)</summary><p>{shipped}</p></details></div></details></li>"""
 
 
 def cases(chapters: dict[str, Chapter]) -> list[Exercise]:
@@ -93,31 +92,38 @@ def head(task: Exercise, *, opened: bool) -> str:
     )  # fmt: skip
 
 
-def foot(task: Exercise, chapter: Chapter) -> str:
-    """Return what comes below the help: the chapter, and where such code shipped."""
+def foot(task: Exercise) -> str:
+    """Return what comes last: where such code shipped, folded."""
     assert task.complaint
     shipped = task.complaint.shipped or MADE_UP
-    return FOOT.format(
-        page=task.page, place=chapter.slug(task.id), chapter=escape(chapter.title),
-        shipped=MarkdownIt("commonmark", {"html": False}).renderInline(shipped),
-    )  # fmt: skip
+    told = MarkdownIt("commonmark", {"html": False}).renderInline(shipped)
+    return FOOT.format(shipped=told)
 
 
 class Clinic(SphinxDirective):
     """All cases, with a count and filters that a script fills."""
 
+    def parsed(self, text: str, name: str) -> nodes.container:
+        """Markdown as the page's own text, in a box of this class."""
+        box = nodes.container(classes=[name])
+        self.state.nested_parse(StringList(text.split("\n"), str(BANK)), 0, box)
+        return box
+
     def case(self, task: Exercise, chapter: Chapter, *, opened: bool) -> list[nodes.Node]:
         """One case: its head, the task, the broken code and what helps."""
-        text = nodes.container(classes=["case-task"])
-        lines = task.text.replace(*task.standalone).split("\n")
-        self.state.nested_parse(StringList(lines, str(BANK / f"{task.id}.py")), 0, text)
+        text = self.parsed(task.text.replace(*task.standalone), "case-task")
+        place = self.parsed(
+            f"An exercise of {chapter.link(task.id, chapter.title)}", "case-chapter"
+        )
         code = nodes.literal_block(task.starter, task.starter, language="python")
         cell = nodes.container("", code, classes=["exercise-cell", f"exercise-cell-{task.id}"])
         return [
             raw(head(task, opened=opened)),
             text,
             cell,
-            raw(here(task) + more(task) + foot(task, chapter)),
+            raw(here(task) + more(task)),
+            place,
+            raw(foot(task)),
         ]
 
     def run(self) -> list[nodes.Node]:
