@@ -182,6 +182,7 @@ def test_what_the_page_exports_python_imports_and_back(
     visit: Visit, protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = visit(CHAPTER, protocol=protocol)
+    day = page.evaluate("new Date().toLocaleDateString('sv')")  # 2026-11-28
     answer(page, 0, "5,050")
     answer(page, 1, "many")  # unreadable: no answer
     opened(page).get_by_role("checkbox").first.check()
@@ -192,6 +193,7 @@ def test_what_the_page_exports_python_imports_and_back(
         "kv-cache": {
             "predictions": {"passes": {"attempt": "5,050", "verdict": "right", "shown": False}},
             "exercises": {"cached_step": {"state": "done", "points": 0}},
+            "returns": {"passes": {"day": day, "rung": 0}},
         }
     }
     progress_store.remember(exercise("cached_step"), None)
