@@ -46,6 +46,12 @@ def minutes_of_words(text: str) -> float:
     return len(text.split()) / WORDS_A_MINUTE
 
 
+def hours(minutes: int) -> str:
+    """Minutes as hours, to the nearest half: 150 is 2½."""
+    halves = round(minutes / 30)
+    return f"{halves // 2 or ''}{'½' if halves % 2 else ''}"
+
+
 @dataclass(frozen=True)
 class Chapter:
     """A chapter, read from its notebook.

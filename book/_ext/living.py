@@ -2,7 +2,7 @@
 
 ``{living} HomeModel`` is the picture in its default state. ``{chapters}`` draws each chapter with
 the question and the picture that it opens with, both read from its notebook. ``{onward}`` leads to
-the first chapter, to all in a line, and to where the reader stopped.
+the first chapter and to where the reader stopped, and says how long the road is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from chapter_facts import Chapter, by_part, read_chapters
+from chapter_facts import ROAD, Chapter, by_part, hours, read_chapters
 from covers import raw
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -27,7 +27,7 @@ CARD = """<li class="chapter-card" data-chapter="{stem}"><a href="book/{stem}.ht
 <span class="chapter-picture"><img src="{pictures}/{picture}.svg" {size}
 alt="" loading="lazy" /></span>
 <b>{number}. {title}</b> <span>{question}</span></a>
-<small>{reading} min to read, {trying} to try · {tasks} exercises</small></li>"""
+<small>{reading} min to read, {trying} min to try · {tasks} exercises</small></li>"""
 
 # Before the first paint, so that nothing jumps; what is stored is text, and an address of the book.
 RESUME = """<p class="resume" hidden>You stopped at <a></a>.</p>
@@ -39,18 +39,14 @@ RESUME = """<p class="resume" hidden>You stopped at <a></a>.</p>
     line.lastElementChild.href = "book/" + place.page;
     line.lastElementChild.textContent = name.slice(0, 120);
     line.hidden = false;
-    var here = document.querySelector('.home-line [href="book/' + place.page.split("#")[0] + '"]');
-    if (here) here.setAttribute("aria-current", "location");
   } catch (error) {} // damaged, or not to be had: there is nothing to offer
 })(document.currentScript.previousElementSibling);</script>"""
 # Where to go from the first page's picture: the reason only once the model is broken.
 ONWARD = """<p class="home-onward">
 <a class="home-start" href="book/{first}.html">Start at the beginning →</a>
 <a class="home-why" href="book/model.html">Why? →</a></p>
-<nav class="home-line" aria-label="All chapters">{parts}</nav>"""
-PART = "<div><b>{part}</b><ol>{chapters}</ol></div>"
-STOP = """<li><a href="book/{stem}.html" title="{title}"
-aria-label="{number}. {title}">{number}</a></li>"""
+<p class="home-time">The road is {count} chapters and takes {hours} hours, if you know Python and
+some linear algebra. <a href="#if-you-only-have-one-goal">Less time, or one goal?</a></p>"""
 
 
 def named(words: str) -> str:
@@ -104,17 +100,13 @@ class Living(SphinxDirective):
 
 
 class Onward(SphinxDirective):
-    """Where to go from the first page's picture, and a line of all chapters."""
+    """Where to go from the first page's picture, and how long the road is."""
 
     def run(self) -> list[nodes.Node]:
-        """The chapters by part, and where the reader stopped, which a script fills."""
-        parts = "".join(
-            PART.format(part=part, chapters="".join(
-                STOP.format(stem=c.stem, number=c.number, title=escape(c.title)) for c in chapters))
-            for part, chapters in by_part().items()
-        )  # fmt: skip
-        first = next(iter(read_chapters()))
-        return [raw(ONWARD.format(first=first, parts=parts) + RESUME)]
+        """The links and the time; a script fills in where the reader stopped."""
+        road = by_part()[ROAD]
+        time = hours(sum(chapter.visit for chapter in road))
+        return [raw(ONWARD.format(first=road[0].stem, count=len(road), hours=time) + RESUME)]
 
 
 class Chapters(SphinxDirective):

@@ -214,7 +214,7 @@ def finish_page(
     if here:
         app.add_css_file("python.css")
         body += script_of(app, context, PYTHON, "async ")
-    if 'class="home-line"' in body:
+    if 'class="home-onward"' in body:
         app.add_css_file("home.css")
     if kept:
         app.add_css_file("progress.css")

@@ -23,7 +23,7 @@ from textwrap import wrap
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # solutions/, to know what is wrong
 
-from chapter_facts import ROAD, ROOT, Chapter, before, read_chapters
+from chapter_facts import ROAD, ROOT, Chapter, before, hours, read_chapters
 from chapter_map import draw, factors
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -85,12 +85,6 @@ def routes(chapters: Chapters, rows: Iterable[str]) -> list[str]:
         )
         lines.append(f"- **{name}** ({sum(chapters[s].visit for s in stems)} minutes): {links}")
     return lines
-
-
-def hours(minutes: int) -> str:
-    """Minutes as hours, to the nearest half: 150 is 2½."""
-    halves = round(minutes / 30)
-    return f"{halves // 2 or ''}{'½' if halves % 2 else ''}"
 
 
 def totals(chapters: Chapters) -> list[str]:

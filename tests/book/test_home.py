@@ -19,7 +19,7 @@ SCREENS = [(1300, 800), (390, 844)]
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "height"), SCREENS)
 def test_the_first_screen_holds_it(visit: Visit, width: int, height: int) -> None:
-    """Title, sentence, picture and what it says; the line of chapters on a wide one."""
+    """Title, sentence, picture and what it says; how long the road is on a wide one."""
     page = visit.look("index.html", width=width)
     page.set_viewport_size({"width": width, "height": height})
     bottom = "(part) => part.getBoundingClientRect().bottom"
@@ -29,9 +29,9 @@ def test_the_first_screen_holds_it(visit: Visit, width: int, height: int) -> Non
     assert page.locator(".living-say").evaluate(bottom) <= height
     if width > 500:
         assert page.locator(".home-why").evaluate(bottom) <= height
+        assert page.locator(".home-time").evaluate(bottom) <= height
     assert page.locator("#after-the-road-you-can h2").evaluate(bottom) <= 2 * height
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    expect(page.locator(".home-line a")).to_have_count(19)
 
 
 @pytest.mark.browser
@@ -39,13 +39,13 @@ def test_the_reason_is_offered_once_it_is_broken(visit: Visit) -> None:
     page = visit("index.html")
     why = page.get_by_role("link", name="Why?")
     expect(why).to_be_hidden()
-    top = page.locator(".home-line").bounding_box()
+    top = page.locator(".home-time").bounding_box()
     head(page, "L0H2").click()
     expect(why).to_be_hidden()
     head(page, "L0H2").click()
     head(page, "L0H1").click()
     expect(why).to_be_visible()
-    assert page.locator(".home-line").bounding_box() == top, "nothing has moved"
+    assert page.locator(".home-time").bounding_box() == top, "nothing has moved"
     why.click()
     expect(page.locator("article h1")).to_contain_text("Inside a model")
 
@@ -57,19 +57,6 @@ def test_without_scripts_it_is_a_picture_with_links(visit: Visit) -> None:
     expect(picture).to_be_visible()
     expect(picture).to_contain_text("Switch off one head so that it forgets who has the ball.")
     expect(page.locator(".home-start")).to_be_visible()
-
-
-@pytest.mark.browser
-def test_the_line_says_where_one_stopped(visit: Visit) -> None:
-    page = visit("index.html")
-    page.evaluate(
-        """localStorage.setItem("livingPlace",
-             JSON.stringify({page: "mla.html#a", chapter: "Latent attention", section: "A"}))"""
-    )
-    page.reload()
-    here = page.locator(".home-line [aria-current=location]")
-    expect(here).to_have_attribute("href", "book/mla.html")
-    expect(here).to_have_attribute("aria-label", re.compile("Latent attention"))
 
 
 @pytest.mark.browser

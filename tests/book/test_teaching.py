@@ -177,7 +177,7 @@ def test_a_route_holds_what_its_goals_build_on(make: Any) -> None:
 
 @pytest.mark.parametrize(("minutes", "told"), [(150, "2½"), (134, "2"), (29, "½"), (596, "10")])
 def test_hours_are_told_to_the_half(make: Any, minutes: int, told: str) -> None:
-    assert make.tables.hours(minutes) == told
+    assert make.facts.hours(minutes) == told
 
 
 def test_the_map_draws_what_chapters_say(make: Any) -> None:
