@@ -303,6 +303,15 @@ def test_the_editor_is_left_by_keyboard(page: Page) -> None:
     assert text_of(box) == "    x   "  # to the next column of four
 
 
+def test_every_key_reaches_the_editor(page: Page) -> None:
+    """Pressed one by one, as no shortcut of the page sees what is inserted whole."""
+    box, keys = place(page), "8 // 2 ? s ] } ) : ; , . ! % & * + - = < > @ # $ ^ | ~ _"
+    write(page, box, "")
+    page.keyboard.type(keys)
+    assert text_of(box) == keys
+    expect(box.get_by_role("textbox", name="Your code for")).to_be_focused()
+
+
 def test_it_fits_and_has_no_barrier(page: Page) -> None:
     box = place(page)
     write(page, box, "# a comment\ndef f(x):\n    return 'text', 1.5, None\nprint('out')\n1 / 0")
