@@ -7,6 +7,7 @@ holds: it refuses a build of another commit, and tracked files with changes.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -33,7 +34,8 @@ def git(*arguments: str, folder: Path, **variables: str) -> str:
     """
     done = subprocess.run(
         ["git", "-c", "core.autocrlf=false", *arguments],
-        cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, check=False,
+        cwd=folder, env={**os.environ, **variables}, capture_output=True, encoding="utf-8",
+        check=False,
     )  # fmt: skip
     if done.returncode:
         raise Refusal(f"git {arguments[0]}: {done.stderr.strip() or done.stdout.strip()}")
@@ -113,12 +115,10 @@ def publish(remote: str, html: Path = HTML, root: Path = ROOT) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Publish and say what was done; the exit status."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if len(given) > 1 or any(word.startswith("-") for word in given):
-        print("[publish] usage: python -m tools.publish [REMOTE]", file=sys.stderr)
-        return 2
+    parser = argparse.ArgumentParser(prog="publish", description="Push the built book to gh-pages.")
+    parser.add_argument("remote", nargs="?", default="origin", help="a remote's name or address")
     try:
-        print(f"[publish] {publish(given[0] if given else 'origin')}")
+        print(f"[publish] {publish(parser.parse_args(arguments).remote)}")
     except Refusal as reason:
         print(f"[publish] {reason}", file=sys.stderr)
         return 1

@@ -21,7 +21,7 @@ PREDICTION = re.compile(r'\bPrediction\("([a-z0-9-]+)/([a-z0-9-]+)"\)')
 
 
 def answered(task: Exercise) -> dict[str, Any]:
-    """How an answer is given, for the notebook that the page makes of it: in words, as a number."""
+    """Say how an answer is given, for the notebook made of it: in words, as a number."""
     if task.kind == "open":
         return {"open": True}
     return {"unit": task.question.unit} if task.kind == "pencil" else {"name": task.name}

@@ -58,7 +58,7 @@ def promised(chapter: Chapter) -> str:
 
 
 def description(pagename: str, doctree: nodes.document | None) -> str:
-    """What a page says of itself: a chapter's question, or how it begins."""
+    """Return what a page says of itself: a chapter's question, or how it begins."""
     if chapter := read_chapters().get(Path(pagename).name):
         return promised(chapter)
     begins = next(iter(doctree.findall(nodes.paragraph)), None) if doctree else None

@@ -47,7 +47,7 @@ def pages() -> list[dict[str, Any]]:
 
 
 def claims() -> dict[str, dict[str, str]]:
-    """What each claim says, and what holds, by its name."""
+    """Return what each claim says, and what holds, by its name."""
     said = (ROOT / f"{CLAIMS}.md").read_text(encoding="utf-8")
     return {
         f"claim-{number}": {"text": text.replace("*", ""), "holds": STANCES[stance]}

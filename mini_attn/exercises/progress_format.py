@@ -121,7 +121,7 @@ def _answer(given: Any, where: str) -> Entry:
 
 
 def _return(given: Any, where: str) -> Entry:
-    """When a prediction was answered, and how often it has come back since."""
+    """Return the day of a prediction's answer, and how often it has come back since."""
     entry = _object(given, where, ("day", "rung"))
     day, rung = entry.get("day"), entry.get("rung")
     if not _is_day(day):

@@ -29,7 +29,7 @@ import pytest
 
 from tests.conftest import pytest_collection_modifyitems
 from tools import ROOT, __main__, serve, setup, test
-from tools.commands import COMMANDS, EVERYWHERE, GROUPS
+from tools.commands import COMMANDS, EVERYWHERE, GROUPS, Command, Variable
 
 BROWSER = {"browser", "lite"}
 MARKERS = ["browser", "lite", "slow", "site", "exhaustive", "soak", "gpu", "hypothesis"]
@@ -37,8 +37,8 @@ MARKERS = ["browser", "lite", "slow", "site", "exhaustive", "soak", "gpu", "hypo
 STAND_IN = """#!{python}
 import json, os, sys, time
 if "--wait" in sys.argv:
-    print("waits", flush=True)
     try:
+        print("waits", flush=True)
         time.sleep(60)
     except KeyboardInterrupt:
         time.sleep(1)
@@ -122,8 +122,16 @@ def parser_of(module: str, monkeypatch: pytest.MonkeyPatch) -> argparse.Argument
     return found[0]
 
 
+def passed(command: Command) -> list[Variable]:
+    """The variables that a command's program gets as arguments."""
+    return [one for one in command.variables if one.kind != "environment"]
+
+
+ASKED = [name for name, command in COMMANDS.items() if passed(command)]
+
+
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
-@pytest.mark.parametrize("name", [n for n, c in COMMANDS.items() if c.variables and n != "table"])
+@pytest.mark.parametrize("name", [n for n in ASKED if n != "table"])
 def test_a_program_takes_what_its_variables_become(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +139,7 @@ def test_a_program_takes_what_its_variables_become(
     parser = parser_of(command.steps[-1][0], monkeypatch)
     given = {v.name: "7" for v in command.variables}
     asked = vars(parser.parse_args(__main__.arguments(name, given, [])))
-    for variable in command.variables:
+    for variable in passed(command):
         actions = [a for a in parser._actions if variable.flag in a.option_strings]
         place = actions[0].dest if variable.flag else None
         value = asked[place] if place else asked
@@ -157,7 +165,7 @@ def test_make_and_python_call_the_same(name: str, tree: Path) -> None:
     assert [line[:2] for line in lines[-len(command.steps):]] == [
         ["-m", step[0]] for step in command.steps
     ]  # fmt: skip
-    for variable in command.variables:
+    for variable in passed(command):
         value = NASTY.get(variable.name, "7")
         one = f"{variable.flag}={value}" if variable.flag else value
         wanted = {"switch": [variable.flag], "words": value.split(), "value": [one]}[variable.kind]
