@@ -66,6 +66,27 @@ return input.map(([config, change]) => {
     { ...model, family: "own" }) && toHash(again) === toHash(state) };
 });
 """
+STORED = """
+const { modelFromHf, first, toHash, fromHash } = living.yourModel;
+return input.map((config) => {
+  const { model, unread } = modelFromHf(config);
+  const again = fromHash(toHash({ ...first(), a: model, weight_dtype: "file" }), null).state.a;
+  return { stored: model.stored, unread, again: again.stored };
+});
+"""
+WEIGHED = """
+const { modelFromHf, first, costOf } = living.yourModel;
+const { model } = modelFromHf(input);
+return Object.fromEntries(["bfloat16", "file", "float32"].map(
+  (weight_dtype) => [weight_dtype, costOf(model, { ...first(), weight_dtype }).weight_bytes]));
+"""
+GROWTH = """
+const { modelOf, first, costOf, describe } = living.yourModel;
+return input.map((name) => {
+  const cost = costOf(modelOf(name), first());
+  return { first: cost.bytes_per_token, later: cost.bytes_later, words: describe([cost]) };
+});
+"""
 WRONG_LINKS = """
 const { first, fromHash } = living.yourModel;
 return input.map((hash) => fromHash(hash, first()));
@@ -189,6 +210,53 @@ def test_listed_models_have_their_sizes_and_layers() -> None:
         assert sparse == (model.n_layers - model.n_dense_layers if model.n_experts else 0), name
 
 
+# What a file says, the type whose size is known, and the method that nobody knows.
+QUANTIZED: list[tuple[Any, str | None, str | None]] = [
+    ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "float8", None),
+    ({"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}, "mxfp4", None),
+    ({"quant_method": "gptq", "bits": 4, "group_size": 128}, "int4", None),
+    ({"quant_method": "gptq", "bits": 8}, "int8", None),
+    ({"quant_method": "gptq", "bits": 3}, None, "gptq"),
+    ({"quant_method": "awq", "w_bit": 4}, "int4", None),
+    ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "int4", None),
+    ({"quant_method": "bitsandbytes", "load_in_8bit": True}, "int8", None),
+    ({"quant_method": "hqq"}, None, "hqq"),
+    ({"quant_method": "toString"}, None, "toString"),
+    ({"quant_method": "x" * 900}, None, "x" * 40),
+    ({"bits": 4}, None, '{"bits":4}'),
+    ({"quant_method": {"a": 1}}, None, '{"a":1}'),
+    ("fp8", None, "fp8"),
+    (None, None, None),
+    ({}, None, None),
+]
+
+
+def test_a_file_says_how_its_weights_are_stored() -> None:
+    files = [{**SMALL, "quantization_config": how} for how, _, _ in QUANTIZED]
+    wrapped = {"text_config": SMALL, "quantization_config": QUANTIZED[0][0]}
+    said = run(STORED, [*files, wrapped])
+    for (how, stored, unread), one in zip([*QUANTIZED, QUANTIZED[0]], said, strict=True):
+        assert one == {"stored": stored, "unread": unread, "again": stored}, how
+
+
+def test_weights_count_as_the_file_says_or_as_chosen() -> None:
+    said = run(WEIGHED, {**SMALL, "quantization_config": QUANTIZED[0][0]})
+    numbers = cost.parameter_count(model_from_hf(SMALL))
+    each = {"bfloat16": 2, "file": 1, "float32": 4}
+    assert said == {name: str(bytes_ * numbers) for name, bytes_ in each.items()}
+
+
+def test_a_window_grows_until_it_is_full() -> None:
+    for name, said in zip(MODELS, run(GROWTH, list(MODELS)), strict=True):
+        model = MODELS[name]
+        sizes = [cost.cache_bytes(model, context=n, batch=1, dtype_bytes=2)
+                 for n in (1, 2, 999_999, 10**6)]  # fmt: skip
+        assert [int(said["first"]), int(said["later"])] == [
+            sizes[1] - sizes[0], sizes[3] - sizes[2]
+        ], name  # fmt: skip
+        assert ("until its windows" in said["words"]) == (model.window is not None), name
+
+
 HOSTILE = {
     "": "there is nothing in it",
     "  \n ": "there is nothing in it",
@@ -256,6 +324,7 @@ WRONG = {
     "#a=llama-3-8b&device=toaster": "device is one of",
     "#a=%": "% signs",
     "#a=own:x:" + "n_layers.2," * 900: "more than 6000 characters",
+    "#a=own:x:stored.int3": "stored is one of float8",
     "#a=own:x:attention.gqa,n_layers.9,full_layers.1-99999": "full_layers can't be",
 }
 

@@ -66,7 +66,7 @@ def test_two_models_are_there_and_a_file_takes_the_place_of_one(
     expect(say(page)).to_contain_text("Llama-3-8B keeps 131,072 bytes per token")
     expect(say(page)).to_contain_text("DeepSeek-V3 (671B) keeps 70,272 bytes per token")
     paste(page, MISTRAL)
-    expect(say(page)).to_contain_text("My-7B keeps 131,072 bytes per token")
+    expect(say(page)).to_contain_text("My-7B adds 131,072 bytes per token until")
     expect(say(page)).to_contain_text("entries kept 2×")
     expect(side(page)).to_contain_text("32 × window of 4,096 tokens")
     page.wait_for_function("location.hash.startsWith('#a=own:My-7B:')")
@@ -83,12 +83,12 @@ def test_a_file_is_dropped_or_chosen_and_a_large_one_is_not_read(open_page: Visi
     chooser.set_input_files(
         {"name": "config.json", "mimeType": "application/json", "buffer": MISTRAL.encode()}
     )
-    expect(say(page)).to_contain_text("My-7B keeps")
+    expect(say(page)).to_contain_text("My-7B adds")
     chooser.set_input_files(
         {"name": "big.json", "mimeType": "application/json", "buffer": b" " * 10_000_000}
     )
     expect(side(page, "Second model").get_by_role("alert")).to_contain_text("10.0 MB")
-    expect(say(page)).to_contain_text("My-7B keeps")
+    expect(say(page)).to_contain_text("My-7B adds")
     page.evaluate(
         """(text) => {
           const data = new DataTransfer();
@@ -125,10 +125,76 @@ def test_numbers_follow_the_controls_and_a_bad_one_is_told(open_page: Visit) -> 
     expect(rows).to_contain_text("Cache of 8,192 tokens, 64 sequences")
     expect(rows).to_contain_text("68.72 GB")
     page.get_by_label("Sequences, exact").fill("0")
-    expect(page.locator(".living-note")).to_contain_text("batch is 1 to 4096")
+    expect(page.locator(".living-note")).to_contain_text("“Sequences” is 1 to 4096, not 0")
     page.get_by_label("Cache stored as").select_option("int4")
     expect(rows).to_contain_text("17.18 GB")
     page.wait_for_function("location.hash === '#a=llama-3-8b&b=none&batch=64&dtype=int4'")
+
+
+def test_weights_are_counted_as_a_file_says(open_page: Visit) -> None:
+    page = open_page("light.html#a=llama-3-8b&b=llama-3-8b")
+    weights = page.locator("[data-rows] tr", has=page.get_by_text("Weights", exact=True))
+    quantized = {**PUBLISHED["deepseek-v3"], "quantization_config": {"quant_method": "fp8"}}
+    paste(page, json.dumps(quantized))
+    expect(side(page)).to_contain_text("its weights are stored as fp8")
+    expect(weights.locator("td")).to_have_text(["671.03 GB", "16.06 GB"])  # the other one's stay
+    rows = page.locator("[data-rows]")
+    expect(rows).to_contain_text("on 9 devices, mostly reading")
+    page.wait_for_function("location.hash.endsWith('weight_dtype=file')")
+    page.reload()
+    expect(weights.locator("td")).to_have_text(["671.03 GB", "16.06 GB"])
+    page.get_by_label("Weights stored as").select_option("bfloat16")
+    expect(side(page)).to_contain_text("but they count as bfloat16")
+    expect(weights).to_contain_text("1.34 TB")
+    paste(page, json.dumps({**quantized, "quantization_config": {"quant_method": "<hqq>"}}))
+    expect(side(page)).to_contain_text("quantized (<hqq>), in a way this page can't read")
+    side(page).get_by_label("First model").select_option("gpt2")
+    expect(side(page)).not_to_contain_text("quantized")
+
+
+def test_a_refused_file_dims_the_model_that_stays(open_page: Visit) -> None:
+    page = open_page("light.html")
+    picture = side(page).locator("[data-picture]")
+    paste(page, "{")
+    expect(side(page).get_by_role("alert")).to_contain_text("Below is still Llama-3-8B.")
+    expect(picture).to_have_css("opacity", "0.35")
+    paste(page, MISTRAL)
+    expect(picture).to_have_css("opacity", "1")
+    paste(page, "{")
+    page.evaluate("location.hash = '#a=gpt2&b=none'")
+    expect(picture).to_have_css("opacity", "1")
+    expect(side(page).get_by_role("alert")).to_be_hidden()
+
+
+def test_a_number_out_of_bounds_is_told_where_it_is(open_page: Visit) -> None:
+    page = open_page("light.html")
+    field = page.get_by_label("Sequences, exact")
+    field.fill("-5")
+    note = page.locator("form .living-note")
+    expect(note).to_have_text("“Sequences” is 1 to 4096, not -5. The numbers are still those of 1.")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Cache stored as").select_option("int4")
+    expect(note).to_be_hidden()
+    expect(field).to_have_value("1")
+    assert field.get_attribute("aria-invalid") is None
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+def test_controls_are_above_the_pictures_and_in_the_order_of_the_eye(
+    open_page: Visit, width: int
+) -> None:
+    page = open_page("light.html")
+    change(page, "light", width)
+    bottom_up = """() => {
+      const top = (at) => document.querySelector(at).getBoundingClientRect().top;
+      return top("form") < top("[data-side=a] svg") && top("[data-side=a] select") < top("form");
+    }"""
+    page.wait_for_function(bottom_up)
+    order = page.evaluate(
+        """[...document.querySelectorAll("#own-model [data-side], #own-model form")]
+        .map((one) => one.dataset.side ?? "form")"""
+    )
+    assert order == (["a", "b", "form"] if width > 700 else ["a", "form", "b"])
 
 
 def test_what_differs_is_marked(open_page: Visit) -> None:
@@ -151,7 +217,7 @@ def test_everything_is_copied(open_page: Visit) -> None:
     expect(field).to_be_focused()
     page.get_by_role("button", name="Copy as Markdown").click()
     text = field.input_value()
-    assert "| Cache per token | 36.86 kB | 131.07 kB |" in text
+    assert "| Cache per token | 36.86 kB | 131.07 kB, then nothing |" in text
     assert "= 301,989,888 bytes" in text
     page.get_by_role("button", name="Copy as SVG").click()
     drawing = ET.fromstring(field.input_value())
@@ -178,7 +244,7 @@ def test_it_works_by_keyboard(open_page: Visit) -> None:
     field = side(page).get_by_label("The text of a config.json")
     expect(field).to_be_focused()
     page.keyboard.insert_text(MISTRAL)
-    expect(say(page)).to_contain_text("My-7B keeps")
+    expect(say(page)).to_contain_text("My-7B adds")
     page.get_by_label("Tokens per sequence", exact=True).focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("[data-rows]")).to_contain_text("12,288 tokens")

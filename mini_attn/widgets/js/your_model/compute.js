@@ -1,7 +1,7 @@
 // The page's numbers: two models, what each keeps, what fits, and the least time of a pass.
 import { BITS, Contradiction, DEVICES, LAYOUTS, OWN, cacheCost } from "../cache_calculator/compute.js";
 import told from "../data/your_model.json" with { type: "json" };
-import { activeParameterCount, fullLayers, parameterCount, stepBound } from "./step.js";
+import { activeParameterCount, addedBytes, fullLayers, parameterCount, stepBound } from "./step.js";
 
 export { BITS, DEVICES };
 const RATES = new Map(told.devices.map((device) => [device.key, device]));
@@ -26,14 +26,16 @@ function factorsOf(model, { context }, { bits }) {
   ];
 }
 
-export function costOf(model, state) {
+export function costOf(model, asked) {
+  const weight_dtype = asked.weight_dtype === "file" ? model.stored ?? "bfloat16" : asked.weight_dtype;
+  const state = { ...asked, weight_dtype };
   const parameters = parameterCount(model);
   const device = RATES.get(state.device);
   const lengths = { batch: state.batch, weight_bits: BITS[state.weight_dtype], cache_bits: BITS[state.dtype] };
   try {
     const cache = cacheCost(asCalculated(model, state, parameters));
     return {
-      ...cache, model, title: model.title, parameters, active: activeParameterCount(model),
+      ...cache, model, title: model.title, weight_dtype, bytes_later: addedBytes(model, cache.bits), parameters, active: activeParameterCount(model),
       factors: factorsOf(model, state, cache),
       decode: stepBound(model, device, { ...lengths, q_len: 1, kv_len: state.context }),
       prefill: stepBound(model, device, { ...lengths, q_len: state.context, kv_len: state.context }),

@@ -8,8 +8,9 @@ import page from "./page.css";
 import look from "./picture.css";
 import { draw, together } from "./picture.js";
 import { Unreadable, listed, modelOf, readText } from "./read.js";
+import { storedWords } from "./stored.js";
 import { NONE, first, fromHash, schema, toHash } from "./state.js";
-import { describe, formula, formulaText, grouped, markdown, perLayer, rows, sizeRows } from "./words.js";
+import { describe, formula, formulaText, grouped, labelOf, markdown, perLayer, rows, sizeRows } from "./words.js";
 
 const dtypes = Object.keys(BITS).map((name) => [name, dtypeLabel(name)]);
 const controls = [
@@ -17,7 +18,7 @@ const controls = [
   { key: "batch", label: "Sequences", kind: "log" },
   { key: "device", label: "Device", kind: "select", options: [...DEVICES.values()].map(({ key, name }) => [key, name]) },
   { key: "dtype", label: "Cache stored as", kind: "select", options: dtypes },
-  { key: "weight_dtype", label: "Weights stored as", kind: "select", options: dtypes },
+  { key: "weight_dtype", label: "Weights stored as", kind: "select", options: [...dtypes, ["file", "as the file says, or bfloat16"]] },
 ];
 const definition = { schema, controls };
 const SIDES = ["a", "b"];
@@ -35,21 +36,20 @@ function modelOptions(side) {
 function sideMarkup(side) {
   const name = side === "a" ? "First model" : "Second model";
   return `<div class="ym-one" role="region" data-side="${side}" aria-label="${name}">
-    <div class="ym-choose"><label>${name}<select data-model>${modelOptions(side)}</select></label>
+    <div class="ym-top"><div class="ym-choose"><label>${name}<select data-model>${modelOptions(side)}</select></label>
       <button type="button" data-do="paste" aria-expanded="false" aria-controls="ym-paste-${side}">Paste your own config.json</button></div>
     <div class="ym-paste" id="ym-paste-${side}" hidden>
       <label>The text of a config.json<textarea rows="6" spellcheck="false" autocapitalize="none" placeholder='{"model_type": "llama", …}'></textarea></label>
       <label>or the file; you can also drop it here<input type="file" accept=".json,application/json"></label></div>
-    <p class="ym-sentence ym-fault" role="alert" hidden></p>
-    <div data-picture></div><div data-formula></div><p class="ym-sentence" data-unknown hidden></p></div>`;
+    <p class="ym-sentence ym-fault" role="alert" hidden></p></div>
+    <div class="ym-shown"><div data-picture></div><div data-formula></div><p class="ym-sentence" data-stored hidden></p><p class="ym-sentence" data-unknown hidden></p></div></div>`;
 }
 
 function markup() {
   const buttons = Object.entries(COPIES).map(([what, words]) => `<button type="button" data-copy="${what}">${words}</button>`).join("");
   return `<div class="living-live"><div class="living-app" role="group" aria-label="Your model">
-    <p class="living-note" role="alert" hidden></p>
-    <div class="ym-pair">${SIDES.map(sideMarkup).join("")}</div>
-    <form class="living-controls ym-controls" autocomplete="off">${controlsMarkup(definition, controls, "ym")}</form>
+    <div class="ym-pair">${SIDES.map(sideMarkup).join("")}
+      <form class="living-controls ym-controls" autocomplete="off">${controlsMarkup(definition, controls, "ym")}<p class="living-note" role="alert" hidden></p></form></div>
     <p class="living-say" aria-live="polite"></p>
     <div class="ym-numbers" data-rows></div>
     <details class="ym-sizes"><summary></summary><div class="ym-numbers" data-sizes></div></details>
@@ -59,8 +59,16 @@ function markup() {
 
 // The formula, each number with its name under it.
 function formulaMarkup(cost) {
-  const part = ({ sign, value, label, why }) => (sign ? `<span aria-hidden="true">${escape(sign)}</span>` : `<span title="${escape(why ?? "")}"><b>${grouped(value)}</b><small>${escape(label)}</small></span>`);
-  return `<p class="ym-sentence">${escape(perLayer(cost))}</p><div class="ym-formula" role="img" aria-label="${escape(formulaText(cost))}">${formula(cost).map(part).join("")}<span aria-hidden="true">=</span><span><b>${grouped(cost.total_bytes)}</b><small>bytes</small></span></div>`;
+  const factor = (number, label, why = "") => `<span title="${escape(why)}"><b>${number}</b><small>${escape(label)}</small></span>`;
+  const parts = []; // each with the signs before it, so that no line ends with one
+  let signs = "";
+  for (const { sign, ...one } of formula(cost)) {
+    if (sign === ")") parts.push(`${parts.pop()}<i>)</i>`);
+    else if (sign) signs += `<i>${escape(sign)}</i>`;
+    else [signs] = ["", parts.push(`${signs}${factor(grouped(one.value), labelOf(one), one.why)}`)];
+  }
+  parts.push(`<i>=</i>${factor(grouped(cost.total_bytes), "bytes")}`);
+  return `<p class="ym-sentence">${escape(perLayer(cost))}</p><div class="ym-formula" role="img" aria-label="${escape(formulaText(cost))}">${parts.map((part) => `<span>${part}</span>`).join("")}</div>`;
 }
 
 function tableMarkup(caption, titles, lines) {
@@ -72,6 +80,7 @@ class View {
   constructor(place) {
     this.place = place;
     this.unknown = { a: [], b: [] };
+    this.unread = { a: null, b: null }; // how weights are quantized that no type here is like
     const asked = fromHash(location.hash, first());
     this.state = asked?.state ?? first();
     const style = document.createElement("style");
@@ -90,6 +99,13 @@ class View {
   complain(words, note = this.find(".living-note")) {
     note.textContent = words ?? "";
     note.hidden = !words;
+  }
+
+  // A sentence on a file that can't be read; the model that stays is dimmed.
+  refuse(side, words) {
+    const box = this.side(side), { title } = this.state[side] ?? {};
+    this.complain(words && `This can't be read: ${words}.${title ? ` Below is still ${title}.` : ""}`, this.find("[role='alert']", box));
+    box.classList.toggle("ym-stale", Boolean(words));
   }
 
   // The models that are shown, with their costs.
@@ -114,7 +130,12 @@ class View {
 
   show() {
     const costs = this.costs();
+    this.placeControls();
     fillControls(this.place, definition, this.state);
+    for (const input of this.place.querySelectorAll("[aria-invalid]")) {
+      input.removeAttribute("aria-invalid");
+      input.value = this.state[input.dataset.key];
+    }
     for (const side of SIDES) this.showSide(side, costs[SIDES.indexOf(side)]);
     this.find(".living-say").textContent = describe(costs);
     const titles = costs.map(({ title }) => title);
@@ -128,6 +149,13 @@ class View {
     this.find(".ym-copied").hidden = true;
   }
 
+  // Above the pictures; the tab key goes where the eye does, with one column as with two.
+  placeControls() {
+    const pair = this.find(".ym-pair"), form = this.find("form");
+    const before = getComputedStyle(pair).gridTemplateColumns.includes(" ") ? this.side("b") : this.side("a");
+    if (form.previousElementSibling !== before) before.after(form);
+  }
+
   showSide(side, cost) {
     const box = this.side(side), select = this.find("[data-model]", box);
     const own = this.find(`option[value="${OWN}"]`, box), model = this.state[side];
@@ -138,6 +166,7 @@ class View {
     const width = Math.floor(Math.min(picture.clientWidth || 440, 560));
     picture.innerHTML = cost ? draw(cost, { width, uid: `ym-${side}`, label: describe([cost]) }) : "";
     this.find("[data-formula]", box).innerHTML = cost && !cost.error ? formulaMarkup(cost) : "";
+    this.complain(model?.name === OWN ? storedWords(model, this.unread[side], this.state) : "", this.find("[data-stored]", box));
     const words = this.find("[data-unknown]", box), keys = model?.name === OWN ? this.unknown[side] : [];
     words.hidden = !keys.length;
     words.textContent = keys.length ? `Nobody here knows ${keys.slice(0, 8).map((key) => key.slice(0, 40)).join(", ")}${keys.length > 8 ? ` and ${keys.length - 8} more keys` : ""}. If ${keys.length > 1 ? "they change" : "it changes"} the layers, these numbers are wrong.` : "";
@@ -145,23 +174,21 @@ class View {
 
   // What was pasted, dropped or chosen, or a sentence that says what is wrong with it.
   take(side, text) {
-    const note = this.find("[role='alert']", this.side(side));
     try {
-      const { model, unknown } = readText(text);
-      this.unknown[side] = unknown;
-      this.complain(null, note);
-      this.set({ [side]: model });
+      const { model, unknown, unread } = readText(text);
+      [this.unknown[side], this.unread[side]] = [unknown, unread];
+      this.refuse(side, null);
+      this.set({ [side]: model, ...(model.stored && { weight_dtype: "file" }) });
     } catch (caught) {
       if (!(caught instanceof Unreadable)) throw caught;
-      this.complain(`This can't be read: ${caught.message}.`, note);
+      this.refuse(side, caught.message);
     }
   }
 
   async takeFile(side, file) {
     if (!file) return;
-    const note = this.find("[role='alert']", this.side(side));
     if (file.size > MOST) {
-      this.complain(`This can't be read: ${file.name.slice(0, 60)} has ${(file.size / 1e6).toFixed(1)} MB, and a config.json has a few kilobytes.`, note);
+      this.refuse(side, `${file.name.slice(0, 60)} has ${(file.size / 1e6).toFixed(1)} MB, and a config.json has a few kilobytes`);
       return;
     }
     this.take(side, await file.text());
@@ -176,7 +203,11 @@ class View {
     addEventListener("hashchange", () => {
       const asked = fromHash(location.hash, this.state);
       if (!asked) return;
-      if (!asked.error) this.set(asked.state);
+      if (!asked.error) {
+        for (const side of SIDES) this.refuse(side, null);
+        [this.unknown, this.unread] = [{ a: [], b: [] }, { a: null, b: null }]; // a link doesn't say
+        this.set(asked.state);
+      }
       this.complain(asked.error);
     });
     let width = innerWidth;
@@ -204,14 +235,16 @@ class View {
   onInput(input) {
     const box = input.closest("[data-side]");
     if (box && input.type === "textarea") {
-      if (input.value.trim()) this.take(box.dataset.side, input.value);
+      input.value.trim() ? this.take(box.dataset.side, input.value) : this.refuse(box.dataset.side, null);
       return;
     }
     const { key } = input.dataset;
     if (!key) return;
     const value = readInput(input, schema[key]);
-    const wrong = fault(schema[key], key, value);
-    wrong ? this.complain(`${wrong}.`) : this.set({ [key]: value });
+    const wrong = fault(schema[key], `“${controls.find((control) => control.key === key).label}”`, value);
+    if (!wrong) return this.set({ [key]: value });
+    this.complain(`${wrong}. The numbers are still those of ${grouped(this.state[key])}.`);
+    input.setAttribute("aria-invalid", "true");
   }
 
   onChange(input) {
@@ -219,7 +252,7 @@ class View {
     if (!side) return;
     if (input.type === "file") this.takeFile(side, input.files[0]);
     else if ("model" in input.dataset && input.value !== OWN) {
-      this.complain(null, this.find("[role='alert']", this.side(side)));
+      this.refuse(side, null);
       this.set({ [side]: modelOf(input.value) });
     }
   }

@@ -1,13 +1,14 @@
 // A pasted config.json as a model with costs: weights/hf_model.py in JavaScript.
 import told from "../data/your_model.json" with { type: "json" };
 import { kvHeadsOf, normPlacementOf, sparseOf, windowsOf } from "./rules.js";
+import { storedIn } from "./stored.js";
 import { Unreadable, checkCount, isFamily, isMapping, shown, size, unknownIn } from "./sizes.js";
 
 export { Unreadable };
 
 const MOST_BYTES = 1_000_000; // a config.json has a few thousand
 const MOST_DEPTH = 64;
-const MODELS = new Map(told.models.map((model) => [model.name, { ...told.sizes, ...model }]));
+const MODELS = new Map(told.models.map((model) => [model.name, { ...told.sizes, stored: null, ...model }]));
 export const modelOf = (name) => MODELS.get(name) ?? null;
 export const listed = () => [...MODELS.values()];
 
@@ -70,7 +71,8 @@ function titleOf(given, { model_type }) {
   return name || `Your ${model_type}`;
 }
 
-// {model, unknown}: the sizes, and keys that may change the model in a way that no size tells.
+// {model, unknown, unread}: the sizes, keys that may change the model in a way that no size tells,
+// and how its weights are quantized, where nobody here knows what that takes.
 export function modelFromHf(given, name = "own") {
   const config = described(given);
   const layers = size(config, "n_layers");
@@ -82,7 +84,8 @@ export function modelFromHf(given, name = "own") {
     for (const part of told.latent) sizes[part] = size(config, part) ?? 0;
     sizes.attention = "mla";
   }
-  return { model: checked({ ...sizes, name, title: titleOf(given, config), family: config.model_type }), unknown: unknownIn(config) };
+  const { stored, unread } = storedIn([given, config].map((part) => (Object.hasOwn(part, "quantization_config") ? part.quantization_config : null)).find(Boolean));
+  return { model: checked({ ...sizes, stored, name, title: titleOf(given, config), family: config.model_type }), unknown: unknownIn(config), unread };
 }
 
 // Brackets that are open at the same time, strings aside; JSON.parse would run out of stack.

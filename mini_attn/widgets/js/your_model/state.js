@@ -5,6 +5,7 @@ import told from "../data/your_model.json" with { type: "json" };
 import { BITS, DEVICES } from "./compute.js";
 import { Unreadable, checked, modelOf } from "./read.js";
 import { checkCount, shown } from "./sizes.js";
+import { STORED } from "./stored.js";
 
 const LONGEST = 6000; // characters of an address that are read
 export const NONE = "none";
@@ -12,10 +13,11 @@ export const schema = {
   context: { type: "int", min: 1, max: 1048576, default: 8192 },
   batch: { type: "int", min: 1, max: 4096, default: 1 },
   device: { type: "enum", values: [...DEVICES.keys()], default: "h100" },
-  weight_dtype: { type: "enum", values: Object.keys(BITS), default: "bfloat16" },
+  weight_dtype: { type: "enum", values: [...Object.keys(BITS), "file"], default: "bfloat16" },
   dtype: { type: "enum", values: Object.keys(BITS), default: "bfloat16" },
 };
 const CHOICES = {
+  stored: STORED,
   attention: ["mha", "gqa", "mqa", "mla", "sliding_window"],
   norm: ["rms_norm", "layer_norm", "layer_norm_without_bias"],
   norm_placement: ["before", "after", "both", "one"],
@@ -49,6 +51,7 @@ function ownText(model) {
   const parts = Object.keys(told.sizes)
     .filter((name) => plain(model[name]) !== plain(told.sizes[name]))
     .map((name) => `${name}.${plain(model[name])}`);
+  if (model.stored) parts.push(`stored.${model.stored}`);
   return `own:${model.title.replaceAll(" ", "+")}:${parts.join(",")}`;
 }
 
@@ -93,10 +96,10 @@ function modelIn(text) {
     return model;
   }
   const [, title, list = ""] = text.split(":");
-  const sizes = { ...told.sizes };
+  const sizes = { ...told.sizes, stored: null };
   for (const part of list.split(",")) {
     const [name, value = ""] = part.split(".");
-    if (!Object.hasOwn(told.sizes, name)) throw new Unreadable(`a model has no ${shown(name)}`);
+    if (!Object.hasOwn(sizes, name)) throw new Unreadable(`a model has no ${shown(name)}`);
     sizes[name] = sizeIn(name, value, sizes);
   }
   const called = title.replaceAll("+", " ").replace(/[^\w. -]/g, "").slice(0, 40) || "Your model";

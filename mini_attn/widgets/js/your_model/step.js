@@ -137,6 +137,9 @@ const numbersPerToken = (model) => (isLatent(model) ? B(model.kv_lora_rank + mod
 // Bytes of so many numbers of so many bits, the last one filled; bits may have quarters.
 export const bytesOf = (numbers, bits) => (numbers * B(4 * bits) + 31n) / 32n;
 
+// Bytes that a token adds when every window is full: in layers that keep all.
+export const addedBytes = (model, bits) => bytesOf(B(fullLayers(model)) * numbersPerToken(model), bits);
+
 // Numbers of the cache that a pass reads and writes, over all sequences.
 function cacheMoved(model, q, kv, batch) {
   return batch * numbersPerToken(model) * sum(kindsOf(model).map(([layers, window]) => {

@@ -28,12 +28,24 @@ function shrinks({ factors }) {
   return `shrinks ${fewerOnes.map((factor) => `${FACTORS[factor.key]} ${ratio(factor.plain, factor.value).replace(/\.0+$/, "")}×`).join(" and ")}`;
 }
 
+// A windowed layer grows until its window is full.
+const windowed = ({ model, bytes_per_token, bytes_later }) => model.window !== null && bytes_later < bytes_per_token;
+function growth(cost) {
+  const each = `${grouped(cost.bytes_per_token)} bytes per token`;
+  if (!windowed(cost)) return `keeps ${each}`;
+  const later = cost.bytes_later ? grouped(cost.bytes_later) : "nothing";
+  return `adds ${each} until its windows of ${noun(cost.model.window, "token")} are full, then ${later}`;
+}
+
+// A model without a name, in the middle of a sentence.
+const within = (title) => title.replace(/^Your /, "your ");
+
 export function describe(costs) {
-  const said = costs.map((cost) => (cost.error ? `${cost.title}: ${cost.error}` : `${cost.title} keeps ${grouped(cost.bytes_per_token)} bytes per token: it ${shrinks(cost)}.`));
+  const said = costs.map((cost) => (cost.error ? `${cost.title}: ${cost.error}` : `${cost.title} ${growth(cost)}: it ${shrinks(cost)}.`));
   if (costs.length < 2 || costs.some(({ error }) => error)) return said.join(" ");
   const [less, more] = [...costs].sort((a, b) => Number(a.total_bytes - b.total_bytes));
   const times = ratio(more.total_bytes, less.total_bytes);
-  const both = less.total_bytes === more.total_bytes ? "Their caches are the same size." : `Here, the cache of ${more.title} is ${times} times that of ${less.title}.`;
+  const both = less.total_bytes === more.total_bytes ? "Their caches are the same size." : `At ${noun(more.sizes.context, "token")}, the cache of ${within(more.title)} is ${times} times that of ${within(less.title)}.`;
   return `${said.join(" ")} ${both}`;
 }
 
@@ -44,29 +56,44 @@ export function perLayer({ factors }) {
   return `${grouped(values)} values × ${bits} bits = ${number(bytes)} bytes per token and layer`;
 }
 
+// What a factor is called: "1 sequence", but "1 head size".
+const quiet = ["keys and values", "head size", "value size"];
+export const labelOf = ({ value, label }) => (value === 1 && !quiet.includes(label) ? label.replace(/s$/, "") : label);
+
 // 2 × 32 layers × 8 KV heads × 128 × 2 bytes × 8,192 tokens × 1 sequence = 1,073,741,824 bytes
 export function formulaText(cost) {
-  const said = ({ sign, value, label }) => sign ?? `${grouped(value)}${["keys and values", "head size", "value size"].includes(label) ? "" : ` ${value === 1 ? label.replace(/s$/, "") : label}`}`;
+  const said = ({ sign, ...factor }) => sign ?? `${grouped(factor.value)}${quiet.includes(factor.label) ? "" : ` ${labelOf(factor)}`}`;
   return `${formula(cost).map(said).join(" ")} = ${grouped(cost.total_bytes)} bytes`.replaceAll("( ", "(").replaceAll(" )", ")");
 }
 
-const bound = ({ seconds, waiting }) => `${duration(seconds)}, mostly ${waiting ? "reading" : "computing"}`;
 const devices = ({ weight_bytes, total_bytes, device_bytes }) => (weight_bytes + total_bytes + device_bytes - 1n) / device_bytes;
+
+// The least time of a pass on one device, or on as many as the model needs, each with an equal part.
+function bound({ seconds, waiting }, cost) {
+  const parts = devices(cost);
+  return `${duration(seconds / Number(parts))}${parts > 1n ? ` on ${grouped(parts)} devices` : ""}, mostly ${waiting ? "reading" : "computing"}`;
+}
+
+function longest(cost) {
+  const none = cost.weight_bytes > cost.device_bytes;
+  const fits = none ? "none" : cost.max_context === null ? "any length" : noun(cost.max_context, "token");
+  return `${fits} (it was made for ${grouped(cost.model.max_context)})`;
+}
 
 // [what, of each model] of the numbers.
 export function rows(costs, state) {
   const each = (what, words) => [what, ...costs.map((cost) => (cost.error ? "–" : words(cost)))];
   const used = `${noun(state.context, "token")}, ${noun(state.batch, "sequence")}`;
   return [
-    each("Cache per token", (cost) => size(cost.bytes_per_token)),
+    each("Cache per token", (cost) => `${size(cost.bytes_per_token)}${windowed(cost) ? `, then ${cost.bytes_later ? size(cost.bytes_later) : "nothing"}` : ""}`),
     each(`Cache of ${used}`, (cost) => size(cost.total_bytes)),
     each("Parameters", (cost) => `${(Number(cost.parameters) / 1e9).toPrecision(3)} billion${cost.active === cost.parameters ? "" : `, ${(Number(cost.active) / 1e9).toPrecision(3)} active`}`),
     each("Weights", (cost) => size(cost.weight_bytes)),
-    each("Devices that hold both", (cost) => grouped(devices(cost))),
+    each("Devices for weights and cache", (cost) => grouped(devices(cost))),
     each(`Sequences that fit on one`, (cost) => (cost.weight_bytes > cost.device_bytes ? "not even the weights" : grouped(cost.max_sequences))),
-    each("Longest context there", (cost) => (cost.weight_bytes > cost.device_bytes ? "–" : cost.max_context === null ? "no limit" : `${grouped(cost.max_context)} tokens`)),
-    each("Decode step, at least", (cost) => bound(cost.decode)),
-    each("Prefill, at least", (cost) => bound(cost.prefill)),
+    each(`Longest context that fits on one${state.batch > 1 ? `, ${noun(state.batch, "sequence")}` : ""}`, longest),
+    each("Decode step, at least", (cost) => bound(cost.decode, cost)),
+    each("Prefill, at least", (cost) => bound(cost.prefill, cost)),
   ];
 }
 
@@ -94,7 +121,7 @@ export function markdown(costs, state, deviceName, address) {
   return [
     line(["", ...titles]), line(["---", ...titles.map(() => "---:")]),
     ...rows(costs, state).map(line), ...sizes, "",
-    `Cache in ${state.dtype}, weights in ${state.weight_dtype}, on the ${deviceName}:`, "", ...formulas,
+    `Cache in ${state.dtype}, weights in ${[...new Set(costs.map(({ weight_dtype }) => weight_dtype).filter(Boolean))].join(" and ") || state.weight_dtype}, on the ${deviceName}:`, "", ...formulas,
     ...(address ? ["", address] : []),
   ].join("\n");
 }
