@@ -21,6 +21,7 @@ import os
 import re
 import shutil
 from functools import cache
+from html import escape
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -77,11 +78,19 @@ YOUR_MODEL, YOUR_MACHINE = "living.model.js", "living.machine.js"  # of a page e
 BUNDLE = ("living.page.js", "living.css", "living.pencil.js", YOUR_MODEL, YOUR_MACHINE)
 PROGRESS, HANDIN = "living.progress.js", "living.handin.js"  # the second when one hands in
 TRAINED = "living.trained.js"
+READERS = "benchmarks/results/readers"
+HANDED_IN = re.compile(rf'<code class="[^"]*"><span class="pre">{READERS}</span></code>')
 MEASURED = re.compile(r'<div class="your-machine".*?</div>')
 ALL_PROGRESS = "about.html"  # the table of all chapters
 PYTHON = "living.python.js"
 LATER = {"worker": "living.worker.js", "editor": "living.editor.js"}  # when Python is asked for
 TEMPLATES = Path(__file__).with_name("templates")
+
+
+def readers_linked(body: str, public: Public) -> str:
+    """Link the folder that takes what readers measured, where the book is public."""
+    folder = escape(public.folder(READERS))
+    return HANDED_IN.sub(lambda said: f'<a href="{folder}">{said[0]}</a>', body) if folder else body
 
 
 def copy_bundle(app: Sphinx) -> None:
@@ -207,6 +216,7 @@ def finish_page(
     if measures:
         version = f'<div data-book="{app.config.stamp["version"]}" '
         script = script_of(app, context, YOUR_MACHINE)
+        body = readers_linked(body, Public(**app.config.public))
         body = MEASURED.sub(lambda box: version + box[0][5:] + script, body)
         app.add_css_file("machine.css")
     if living or kept or here or measures or 'class="drawn' in body or 'class="role-' in body:

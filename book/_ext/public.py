@@ -53,6 +53,10 @@ class Public:
             return ""
         return f"{self.site}/" if name == FIRST else f"{self.site}/{name}.html"
 
+    def folder(self, path: str) -> str:
+        """Return where GitHub shows a folder, elsewhere the whole repository, or ""."""
+        return f"{self.repository}/tree/{BRANCH}/{quote(path)}" if self.github else self.repository
+
     def edit(self, source: str) -> str:
         """Return where GitHub edits a file, or ""."""
         return f"{self.repository}/edit/{BRANCH}/{quote(source)}" if self.github else ""

@@ -278,6 +278,9 @@ def test_github_edits_and_takes_reports_and_others_do_not(tmp_path: Path) -> Non
     assert public.report("Costs & more", "a").endswith("&title=Costs%20%26%20more%3A%20&page=a")
     other = PUBLIC.read_public(settings(tmp_path, 'Repository = "https://example.com/me/book"'))
     assert (other.edit("a.md"), other.report("A", "a")) == ("", "")
+    assert public.folder("a/b c") == f"{REPOSITORY}/tree/main/a/b%20c"
+    assert other.folder("a") == "https://example.com/me/book"
+    assert PUBLIC.read_public(settings(tmp_path, "")).folder("a") == ""
 
 
 @pytest.mark.parametrize("given", ["example.org", "https://", "https://a b", "https://a?x=1"])
