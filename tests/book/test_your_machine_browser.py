@@ -15,11 +15,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.book.test_your_machine import CASES, TOLERANCE, assert_follows_schema
+from tests.scripts import script
 from tests.site import assert_fits, change, serious_findings, watched
 from tools import HTML
 from tools.browser import ARGUMENTS, SOFTWARE_GPU, find, launched
 from tools.site import Visit, serve
 
+PAGES = script("book/_ext/pages.py")
 pytestmark = pytest.mark.browser
 PAGE = "book/your-machine.html"
 ELSEWHERE = "reader.example.org"  # a host of plain http that isn't this machine's name
@@ -100,6 +102,8 @@ def test_it_measures_and_saves(on_software: Visit, tmp_path: Path) -> None:
     """Predictions come first, all kernels give NumPy's numbers, and the file follows the schema."""
     page = on_software(PAGE)
     expect(page.locator(".ym-outline")).to_have_count(0)
+    axis = page.locator(".ym-picture .ym-grid + text")
+    before = axis.all_text_contents()
     page.evaluate(OUTLINED)
     press(page, "Measure")
     wait(page)
@@ -107,6 +111,9 @@ def test_it_measures_and_saves(on_software: Visit, tmp_path: Path) -> None:
     for stage in ("0/0", "3/0", "3/1", "3/2", "3/3"):
         assert stage in seen, "first predictions of all, then one measured time after the other"
     assert seen.index("3/0") < seen.index("3/1")
+    after = axis.all_text_contents()  # a slow adapter may add a decade below
+    assert before[7:] == ["1 G", "10 G", "100 G", "1 T", "10 T", "100 T"]
+    assert after[:7] + after[-6:] == before, "an axis moved"
     record = saved(page, tmp_path)
     assert_follows_schema(record)
     assert record["missing"] == {}, "WebGPU or WebAssembly didn't run"
@@ -120,6 +127,8 @@ def test_it_measures_and_saves(on_software: Visit, tmp_path: Path) -> None:
             one = place["cases"][name]
             assert one["bytes"] == place["keys"] * case["bytes_per_key"]
             assert one["seconds"] == min(one["repeats"]) > 0
+            filled = one["layers"] * one["bytes"]
+            assert place["rates"]["read"]["bytes"] - filled < 2 * one["bytes"], "too few layers"
     assert record["places"][1]["checks"]["matmul"]["largest_difference"] < TOLERANCE
     expect(page.locator(".living-say")).to_contain_text("On this software adapter, with ")
     expect(page.locator(".ym-check").last).to_contain_text("1,263 outputs, largest difference")
@@ -138,7 +147,7 @@ def assert_looks(page: Page) -> None:
         assert serious_findings(page) == []
         markup = page.locator(".your-machine").inner_html()
         assert not re.search(r"NaN|undefined|Infinity|\[object", markup)
-    expect(page.locator(".ym-numbers tbody tr")).to_have_count(4 + 3 + 2 * len(CASES))
+    expect(page.locator(".ym-numbers tbody tr")).to_have_count(4 + 3 + 2 * 8)
 
 
 BAD_EXP = """() => {
@@ -279,7 +288,17 @@ def test_only_its_page_loads_its_bundle() -> None:
         assert ("machine.css" in text) == (path.stem == "your-machine"), path.name
 
 
+def test_the_folder_for_results_is_linked_where_the_book_is_public() -> None:
+    built = (HTML / PAGE).read_text(encoding="utf-8")
+    bare = re.sub(f"<a href=[^>]*>(<code[^>]*><span[^>]*>{PAGES.READERS}.*?)</a>", r"\1", built)
+    linked = PAGES.readers_linked(bare, PAGES.Public(repository="https://github.com/example/book"))
+    folder = "https://github.com/example/book/tree/main/benchmarks/results/readers"
+    assert linked.count(f'<a href="{folder}"><code') == 1
+    assert PAGES.readers_linked(bare, PAGES.Public()) == bare
+
+
 def test_chapters_on_cost_lead_to_it() -> None:
-    for stem in ("index", "matmul", "decoding-roofline", "flash"):
-        article = (HTML / f"book/{stem}.html").read_text(encoding="utf-8").partition("<article")[2]
-        assert article.count('href="your-machine.html"') == 1, stem
+    for path in ("index", "book/matmul", "book/decoding-roofline", "book/flash"):
+        article = (HTML / f"{path}.html").read_text(encoding="utf-8").partition("<article")[2]
+        address = "your-machine.html" if "/" in path else "book/your-machine.html"
+        assert article.count(f'href="{address}"') == 1, path

@@ -59,13 +59,18 @@ export class Cpu {
     }
   }
 
+  // Where a layer's keys or values begin.
+  at([place, offset]) {
+    return this.places[place] + offset;
+  }
+
   // The most keys for which a case fits.
   holds({ n_kv_heads, key_dim }) {
     return Math.floor(this.half / (4 * n_kv_heads * key_dim));
   }
 
-  read(keyBytes, valueBytes = 0) {
-    const { k, v } = this.places;
+  read(keyBytes, valueBytes, layer = { k: ["k", 0], v: ["v", 0] }) {
+    const [k, v] = [this.at(layer.k), this.at(layer.v)];
     return this.exports.read(k, k + keyBytes) + (valueBytes ? this.exports.read(v, v + valueBytes) : 0);
   }
 
@@ -73,14 +78,15 @@ export class Cpu {
     fill(this.numbers("q", n_heads * key_dim), seed, 0, wide);
   }
 
-  // A layer's decode attention: one call for each key/value head.
-  attend({ n_heads, n_kv_heads, key_dim, value_dim, latent, scale }, keys) {
-    const { k, v, q, out, room } = this.places;
+  // One layer's decode attention: one call for each key/value head.
+  attend({ n_heads, n_kv_heads, key_dim, value_dim, latent, scale }, keys, layer) {
+    const { q, out, room } = this.places;
+    const [k, v] = [this.at(layer.k), this.at(layer.v)];
     const heads = n_heads / n_kv_heads;
     const stride = 4 * (latent ? key_dim : value_dim);
     for (let kv = 0; kv < n_kv_heads; kv += 1) {
       this.exports.attend(
-        q + kv * heads * 4 * key_dim, k + kv * keys * 4 * key_dim, latent ? k : v + kv * keys * stride,
+        q + kv * heads * 4 * key_dim, k + kv * keys * 4 * key_dim, v + kv * keys * stride,
         out + kv * heads * 4 * value_dim, room, heads, keys, 4 * key_dim, 4 * value_dim, stride, scale,
       );
     }

@@ -94,10 +94,19 @@ export class Gpu {
     return buffer;
   }
 
-  // One dispatch: a pipeline, the buffers at its places, and how many workgroups.
-  step(pipeline, places, x, y = 1) {
-    const entries = Object.entries(places).map(([binding, buffer]) => ({ binding: Number(binding), resource: { buffer } }));
-    return { pipeline, x, y, group: this.device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }) };
+  // A part of a layer, for one of a kernel's places.
+  part([name, offset], size) {
+    return { buffer: this.buffers[name], offset, size };
+  }
+
+  // One dispatch: a pipeline, what is at its places (or in each turn's), and how many workgroups.
+  step(pipeline, turns, x, y = 1) {
+    const layout = pipeline.getBindGroupLayout(0);
+    const resource = (one) => (one instanceof GPUBuffer ? { buffer: one } : one);
+    const groups = [turns].flat().map((places) => this.device.createBindGroup({
+      layout, entries: Object.entries(places).map(([binding, one]) => ({ binding: Number(binding), resource: resource(one) })),
+    }));
+    return { pipeline, x, y, groups, turn: 0 };
   }
 
   drawing(name, seed, count, wide = 1) {
@@ -105,10 +114,11 @@ export class Gpu {
     return [this.step(pipeline, { 2: this.buffers[name], 3: this.uniform([count / 4, 0, seed], [wide]) }, GROUPS)];
   }
 
-  reading(keyBytes, valueBytes) {
-    const { k, v, to } = this.buffers;
+  // Keys and values of one layer after the other; of latents there are no others.
+  reading(keyBytes, valueBytes, layers = [{ k: ["k", 0], v: ["v", 0] }]) {
     const pipeline = this.pipeline(memory, "read_all", { GROUPS, THREADS: MEMORY });
-    return [this.step(pipeline, { 0: k, 1: v, 2: to, 3: this.uniform([keyBytes / 16, valueBytes / 16, 0, 0]) }, GROUPS)];
+    const others = { 2: this.buffers.to, 3: this.uniform([keyBytes / 16, valueBytes / 16, 0, 0]) };
+    return [this.step(pipeline, layers.map(({ k, v }) => ({ 0: this.part(k, keyBytes), 1: this.part(v, valueBytes || keyBytes), ...others })), GROUPS)];
   }
 
   copying(bytes) {
@@ -123,30 +133,32 @@ export class Gpu {
     return [this.step(this.pipeline(matmul, "matmul", {}), { 0: k, 1: v, 2: c, 3: this.uniform([n, 0, 0, 0]) }, n / 64, n / 64)];
   }
 
-  // A layer's decode attention: spans of keys, then their merger.
-  attention(single, keys, span = SPAN) {
-    const { q, k, v, out, sums, states } = this.buffers;
+  // Decode attention of one layer after the other: spans of keys, then their merger.
+  attention(single, keys, layers, span = SPAN) {
+    const { q, out, sums, states } = this.buffers;
+    const size = 4 * keys * single.n_kv_heads * single.key_dim;
     const sizes = shape(single);
     const spans = Math.ceil(keys / span);
     const told = this.uniform([keys, span, spans], [single.scale]);
     const first = this.pipeline(attend, "attend", sizes);
     const second = this.pipeline(merge, "merge", { VALUE_DIM: single.value_dim, THREADS: MERGE });
     return [
-      this.step(first, { 0: q, 1: k, 2: single.latent ? k : v, 3: sums, 4: states, 5: told }, single.n_heads / sizes.HEADS, spans),
+      this.step(first, layers.map(({ k, v }) => ({ 0: q, 1: this.part(k, size), 2: this.part(v, size), 3: sums, 4: states, 5: told })), single.n_heads / sizes.HEADS, spans),
       this.step(second, { 0: sums, 1: states, 2: out, 3: told }, single.n_heads),
     ];
   }
 
-  // Seconds of some steps, done so often in one submission.
+  // Seconds of some steps, done so often in one submission. Turns go on from where the last one ended.
   async run(steps, times = 1) {
     const encoder = this.device.createCommandEncoder();
     const timestampWrites = this.stamps ? { querySet: this.queries, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 } : undefined;
     const pass = encoder.beginComputePass({ timestampWrites });
     for (let time = 0; time < times; time += 1) {
-      for (const { pipeline, group, x, y } of steps) {
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, group);
-        pass.dispatchWorkgroups(x, y);
+      for (const step of steps) {
+        pass.setPipeline(step.pipeline);
+        pass.setBindGroup(0, step.groups[step.turn]);
+        pass.dispatchWorkgroups(step.x, step.y);
+        step.turn = (step.turn + 1) % step.groups.length;
       }
     }
     pass.end();

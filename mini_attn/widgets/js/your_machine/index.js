@@ -7,7 +7,7 @@ import cpuText from "./cpu.wat";
 import { kernels, shape } from "./gpu.js";
 import { Measurement, Stopped } from "./measure.js";
 import { drawBar, drawRoofs, longestOf } from "./picture.js";
-import { STAGES, STOPPED, caseWords, checksOf, describe, missing, noProcessor, rateRows, ratesOf, table, timesOf, titleOf } from "./words.js";
+import { STAGES, STOPPED, caseWords, checksOf, describe, missing, noProcessor, rateRows, ratesOf, sizesOf, sizesTable, table, timesOf, titleOf } from "./words.js";
 
 const NAME = "your_machine";
 const SHOWN = ["h100", "h200", "stored"]; // to compare with, unless the reader chooses
@@ -18,6 +18,7 @@ const button = (action, words, more = "") => `<button type="button" data-do="${a
 const choices = () => MACHINES.map(({ key, name }) => `<label><input type="checkbox" data-beside="${key}"> ${escape(name)}</label>`).join("");
 const rowsOf = (rows) => rows.map(([first, ...rest]) => `<tr><th scope="row">${escape(first)}</th>${rest.map((cell) => `<td>${escape(cell)}</td>`).join("")}</tr>`).join("");
 const sheet = (head, rows) => `<table><thead><tr>${head.map((one) => `<th scope="col">${escape(one)}</th>`).join("")}</tr></thead><tbody>${rowsOf(rows)}</tbody></table>`;
+const sheetOf = ({ head, rows }) => sheet(head, rows);
 const scrolls = (words, inside) => `<div class="ym-wide" tabindex="0" role="region" aria-label="${words}">${inside}</div>`;
 
 // The kernels as they run: the text, and for attention its constants in each case.
@@ -32,7 +33,7 @@ function kernelFolds() {
 
 const FRAME = `<div class="ym-controls">${button("measure", "Measure")}${button("save", "Save", " hidden")}<fieldset><legend>Compare with</legend>${choices()}</fieldset></div>
   <p class="living-say" role="status"></p><p class="living-note" hidden></p><div class="ym-picture"></div>
-  <p class="ym-key">Hollow: predicted. Filled: measured. The marks are MHA (square), GQA (triangle) and MLA (disc).</p><div class="ym-places"></div>
+  <p class="ym-key">Hollow: predicted. Filled: measured. The marks are MHA (square), GQA (triangle) and MLA (disc).</p><div class="ym-sizes">${sheetOf(sizesTable())}</div><div class="ym-places"></div>
   <details class="ym-numbers" hidden><summary>All numbers</summary><div></div></details>
   <details class="ym-kernels"><summary>The kernels</summary>${kernelFolds()}</details>`;
 
@@ -117,14 +118,13 @@ export class Page {
     if (!this.running) this.say(label);
     this.part(".ym-numbers").hidden = !result?.places.length;
     if (!result?.places.length) return;
-    const { head, rows } = table(result);
-    this.part(".ym-numbers > div").innerHTML = scrolls("All numbers", sheet(["rate", "", "middle repeat above the fastest"], rateRows(result)) + sheet(head, rows));
+    this.part(".ym-numbers > div").innerHTML = scrolls("All numbers", sheet(["rate", "", "middle repeat above the fastest"], rateRows(result)) + result.places.map((place) => sheetOf(table(place))).join(""));
   }
 
   placeWords(place, width) {
     const longest = longestOf(place);
     const cases = NAMES.filter((name) => place.cases[name]).map((name) => `<li><b>${escape(CASES[name].title)}</b> ${escape(timesOf(place.cases[name]))}${drawBar(place.cases[name], longest, place.kind, width)}<span>${escape(caseWords(place, name))}</span></li>`);
-    const facts = [ratesOf(place), place.keys ? `Decode attention of one layer with ${place.keys.toLocaleString("en")} keys:` : ""].filter(Boolean).join(" ");
+    const facts = [ratesOf(place), sizesOf(place)].filter(Boolean).join(" ");
     return `<section><h3>${escape(titleOf(place))}</h3><p>${escape(facts)}</p><ul>${cases.join("")}</ul><p class="ym-check">${escape(checksOf(place))}</p></section>`;
   }
 

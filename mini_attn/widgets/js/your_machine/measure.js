@@ -1,5 +1,5 @@
 // One measurement from beginning to end: the rates, then what they predict, then decode attention.
-import { CASES, NAMES, SETUP, TOLERANCE, bound, difference, roof, work } from "./compare.js";
+import { CASES, NAMES, SETUP, TOLERANCE, difference, layersOf, predict, roof, work } from "./compare.js";
 import { openCpu } from "./cpu.js";
 import { Lost, openGpu } from "./gpu.js";
 import { multiplyAdd, read } from "./plain.js";
@@ -41,7 +41,7 @@ export class Measurement {
     const tick = tickOf();
     this.least = Math.max(LEAST, TICKS * tick);
     this.result = {
-      format: "your-machine 1", date: new Date().toISOString(), book,
+      format: "your-machine 2", date: new Date().toISOString(), book,
       browser: { agent: navigator.userAgent, threads: navigator.hardwareConcurrency ?? 0 },
       clock: { tick_seconds: tick, least_seconds: this.least, isolated: globalThis.crossOriginIsolated === true },
       repeats: REPEATS, numbers: "float32", places: [], missing: {},
@@ -80,10 +80,12 @@ export class Measurement {
     return { seconds: sorted[0], spread: sorted[REPEATS >> 1] / sorted[0] - 1, times, repeats: all };
   }
 
+  // A task hears how often it was done before, so that it can take its layers in turn.
   clocked(task) {
+    let turn = 0;
     return this.timed(async (times) => {
       const start = now();
-      for (let time = 0; time < times; time += 1) task();
+      for (const end = turn + times; turn < end; turn += 1) task(turn);
       return now() - start;
     });
   }
@@ -99,31 +101,32 @@ export class Measurement {
     this.show(this.result, "rates");
   }
 
-  // All cases' bounds first, so that one sees them before any of them is measured.
-  async predict(place, keys) {
+  // All cases' predictions first, so that one sees them before any of them is measured.
+  async predict(place, keys, half) {
     const rates = roof(place);
     place.keys = keys;
     for (const name of NAMES) {
-      const { seconds, limit } = bound(work(name, keys), rates);
-      place.cases[name] = { ...work(name, keys), predicted_seconds: seconds, limit };
+      const { seconds, limit } = predict(work(name, keys), rates);
+      place.cases[name] = { ...work(name, keys), layers: layersOf(CASES[name], keys, half).length, predicted_seconds: seconds, limit };
     }
     this.show(this.result, "predicted");
     await this.pause();
   }
 
   // Once NumPy's numbers have come out; of wrong ones no time is taken.
-  async attend(place, { ask, output, attention, reading }) {
+  async attend(place, half, { ask, output, attention, reading }) {
     for (const name of NAMES) {
       const { bytes_per_key: bytes, latent } = CASES[name];
-      await ask(CASES[name]);
-      const largest = difference(CASES[name].expected, await output(CASES[name]));
-      place.checks[name] = { compared: CASES[name].expected.length, largest_difference: Number.isFinite(largest) ? largest : null };
-      if (!(largest <= TOLERANCE)) continue;
       const [single, { keys }] = [CASES[name], place];
+      await ask(single);
+      const largest = difference(single.expected, await output(single, layersOf(single, SETUP.check_keys, half)[0]));
+      place.checks[name] = { compared: single.expected.length, largest_difference: Number.isFinite(largest) ? largest : null };
+      if (!(largest <= TOLERANCE)) continue;
+      const layers = layersOf(single, keys, half);
       const halves = latent ? [bytes * keys, 0] : [(bytes * keys) / 2, (bytes * keys) / 2];
-      const alone = await reading(halves);
-      const one = await attention(single, 1);
-      Object.assign(place.cases[name], { reading_seconds: alone.seconds, reading_spread: alone.spread, starting_seconds: one.seconds }, await attention(single, keys));
+      const alone = await reading(halves, layers);
+      const one = await attention(single, 1, layers.slice(0, 1));
+      Object.assign(place.cases[name], { reading_seconds: alone.seconds, reading_spread: alone.spread, starting_seconds: one.seconds }, await attention(single, keys, layers));
       this.show(this.result, "attention");
     }
   }
@@ -139,12 +142,12 @@ export class Measurement {
     await this.rate(place, "read, JavaScript", { bytes: 2 * half }, this.clocked(() => plain.map((one) => read(one))));
     await this.rate(place, "multiply-add", { flops: CHAIN_FLOPS.wasm * ROUNDS }, this.clocked(() => cpu.exports.multiply_add(ROUNDS, 0.5)));
     await this.rate(place, "multiply-add, JavaScript", { flops: CHAIN_FLOPS.js * ROUNDS }, this.clocked(() => multiplyAdd(ROUNDS, 0.5)));
-    await this.predict(place, Math.min(CPU_KEYS, ...NAMES.map((name) => cpu.holds(CASES[name]))));
-    await this.attend(place, {
+    await this.predict(place, Math.min(CPU_KEYS, ...NAMES.map((name) => cpu.holds(CASES[name]))), half);
+    await this.attend(place, half, {
       ask: (single) => cpu.ask(single, SETUP.seeds.q, SETUP.query_width),
-      output: (single) => { cpu.attend(single, SETUP.check_keys); return cpu.output(single); },
-      attention: (single, keys) => this.clocked(() => cpu.attend(single, keys)),
-      reading: ([keys, values]) => this.clocked(() => cpu.read(keys, values)),
+      output: (single, layer) => { cpu.attend(single, SETUP.check_keys, layer); return cpu.output(single); },
+      attention: (single, keys, layers) => this.clocked((turn) => cpu.attend(single, keys, layers[turn % layers.length])),
+      reading: ([keys, values], layers) => this.clocked((turn) => cpu.read(keys, values, layers[turn % layers.length])),
     });
   }
 
@@ -173,7 +176,7 @@ export class Measurement {
         keys = MOST_KEYS; // no more than these
       }
       for (const name of ["k", "v"]) await gpu.run(gpu.drawing(name, SETUP.seeds[name], gpu.buffers[name].size / 4));
-      const steps = gpu.attention(CASES.mha, gpu.keys);
+      const steps = gpu.attention(CASES.mha, gpu.keys, layersOf(CASES.mha, gpu.keys, gpu.buffers.k.size));
       await gpu.run(steps);
       await this.pause();
       if (keys >= MOST_KEYS || (await gpu.run(steps)) >= this.least) return;
@@ -202,15 +205,15 @@ export class Measurement {
     await this.product(gpu, place);
     await this.rate(place, "copy", { bytes: 2 * half }, timed(gpu.copying(half)));
     await gpu.run(gpu.drawing("v", SETUP.seeds.v, half / 4)); // what the copy wrote over
-    await this.predict(place, gpu.keys);
-    await this.attend(place, {
+    await this.predict(place, gpu.keys, half);
+    await this.attend(place, half, {
       ask: ({ n_heads, key_dim }) => gpu.run(gpu.drawing("q", SETUP.seeds.q, n_heads * key_dim, SETUP.query_width)),
-      output: async (single) => {
-        await gpu.run(gpu.attention(single, SETUP.check_keys, CHECK_SPAN));
+      output: async (single, layer) => {
+        await gpu.run(gpu.attention(single, SETUP.check_keys, [layer], CHECK_SPAN));
         return gpu.numbers("out", single.n_heads * single.value_dim);
       },
-      attention: (single, keys) => timed(gpu.attention(single, keys)),
-      reading: ([keys, values]) => timed(gpu.reading(keys, values)),
+      attention: (single, keys, layers) => timed(gpu.attention(single, keys, layers)),
+      reading: ([keys, values], layers) => timed(gpu.reading(keys, values, layers)),
     });
     place.clock = gpu.clock;
   }

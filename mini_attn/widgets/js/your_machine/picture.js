@@ -2,10 +2,11 @@
 // in, SVG out. Hollow is predicted, filled is measured.
 import { END, MIDDLE, box, round, stroke, svg, text } from "../core/svg.js";
 import { scaled } from "../core/units.js";
-import { CASES, MACHINES, NAMES, bound, intensity, roof } from "./compare.js";
+import { MACHINES, NAMES, intensity, predict, roof, shortTitle } from "./compare.js";
 
 const X = [0.25, 1024]; // FLOPs per byte
 const X_TICKS = [0.25, 1, 4, 16, 64, 256, 1024];
+const Y = [1e9, 1e14]; // FLOPs per second: a processor's slowest point, a GPU's fastest
 const WIDE = 560;
 const LINE = 16; // from name to name
 
@@ -24,11 +25,11 @@ function roofs(result, beside) {
   return [...others, ...own];
 }
 
-// From the slowest point to the fastest, in whole decades.
+// The same before and after measuring, unless a point would lie beyond: then by whole decades more.
 function decades(all) {
-  const least = Math.min(...all.map(({ bytes_per_second: rate, place }) => Math.min(X[0] * rate, ...measured(place))));
-  const most = Math.max(...all.map(({ flops_per_second: rate }) => rate));
-  return [10 ** Math.floor(Math.log10(least)), 10 ** Math.ceil(Math.log10(1.2 * most))];
+  const least = Math.min(Y[0], ...all.flatMap(({ bytes_per_second: rate, place }) => [X[0] * rate, ...measured(place)]));
+  const most = Math.max(Y[1], ...all.map(({ flops_per_second: rate }) => rate));
+  return [10 ** Math.floor(Math.log10(least)), 10 ** Math.ceil(Math.log10(most))];
 }
 
 const measured = (place) => NAMES.map((name) => place?.cases[name]).filter((one) => one?.seconds).map(({ flops, seconds }) => flops / seconds);
@@ -52,7 +53,7 @@ function axes(at, { x, y }, [low, high]) {
 // The three ways to decode, each at its intensity.
 function columns(at, { x }) {
   return NAMES.map((name) => stroke(x(intensity(name)), at.top, x(intensity(name)), at.bottom, "ym-column")
-    + text(x(intensity(name)), at.top - 8, CASES[name].title.split(",")[0], "ym-name", MIDDLE)).join("");
+    + text(x(intensity(name)), at.top - 8, shortTitle(name), "ym-name", MIDDLE)).join("");
 }
 
 function line({ bytes_per_second: bandwidth, flops_per_second: rate, style }, at, { x, y }) {
@@ -73,7 +74,7 @@ function names(all, at, { y }) {
 function marks({ place, style, ...rates }, { x, y }) {
   return NAMES.map((name) => {
     const across = x(intensity(name));
-    const { seconds } = bound({ bytes: 1, flops: intensity(name) }, rates);
+    const { seconds } = predict({ bytes: 1, flops: intensity(name) }, rates);
     const predicted = y(intensity(name) / seconds);
     const hollow = mark(name, across, predicted, `ym-mark ym-hollow ${style}`);
     const one = place?.cases[name];
@@ -86,7 +87,7 @@ function marks({ place, style, ...rates }, { x, y }) {
 export function drawRoofs(result, beside, { width, label }) {
   const all = roofs(result, beside);
   const at = { left: 44, right: width - (width < WIDE ? 84 : 104), top: 44, bottom: width < WIDE ? 300 : 340 };
-  const range = all.length ? decades(all) : [1e9, 1e14];
+  const range = decades(all);
   const both = { x: logarithmic(X, [at.left, at.right]), y: logarithmic(range, [at.bottom, at.top]) };
   const inside = axes(at, both, range) + columns(at, both) + all.map((one) => line(one, at, both)).join("")
     + all.map((one) => marks(one, both)).join("") + names(all, at, both);
