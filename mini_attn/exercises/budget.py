@@ -20,7 +20,8 @@ __all__ = ["LINE_BUDGET", "BudgetSpent", "is_learners", "line_budget"]
 LINE_BUDGET = 200_000  # lines of the learner's own code in one call
 
 _FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-_FOLDERS += [str(Path(module).parent) for module in (os.__file__, np.__file__)]
+# `os` may be frozen and name a folder that isn't there; `dis` was read from where the others are.
+_FOLDERS += [str(Path(module).parent) for module in (os.__file__, dis.__file__, np.__file__)]
 _INSTALLED = tuple(folder + os.sep for folder in (*_FOLDERS, str(Path(__file__).parents[1])))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,6 +153,11 @@ def test_run_shows_output_value_error_and_figure(page: Page) -> None:
         "line 5\n    f(np.ones(3))\nline 2, in f\n    return x @ np.ones(2)\n"
     )
     expect(error).to_contain_text("ValueError: matmul")
+    write(page, box, "x = 1\ndef f(:\n    pass")
+    page.keyboard.press("Shift+Enter")
+    expect(error).to_have_text(
+        re.compile(r"^line 2\n    def f\(:\n +\^\nSyntaxError: invalid syntax$")
+    )
     write(page, box, "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()")
     page.keyboard.press("Shift+Enter")
     picture = output.get_by_role("img", name="Figure 1 that this cell draws")
