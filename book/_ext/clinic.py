@@ -2,7 +2,8 @@
 
 The page is drawn from the bank. A case shows its complaint; inside are the task, the broken code
 with the place to repair it, and the help of its chapter. Whether it's found is the reader's
-progress, the same as in the chapter. Where such code shipped stays folded, as it may name the bug.
+progress, the same as in the chapter. Where such code shipped stays folded, as it may name the bug,
+and the exercise's title, which may too, waits until it's found.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from mini_attn.exercises.spec import Exercise
 PAGE = "clinic"
 SCRIPT = "living.clinic.js"
 BANK = Path(mini_attn.widgets.__file__).parents[1] / "exercises/bank"
-MADE_UP = "This one is made up: no public thread that we read shows it."
 # Filters and the count need a script; their room is there from the first paint on.
 BAR = """<form class="clinic-bar" autocomplete="off">
 <p class="clinic-found">Found <b>0</b> of {count}</p>
@@ -40,12 +40,14 @@ BAR = """<form class="clinic-bar" autocomplete="off">
 <p class="clinic-shown" role="status">{count} cases</p></form><ol class="ward">"""
 CASE = """<li class="case" id="case-{id}" data-case="{page}/{id}" data-topic="{topic}"
 data-difficulty="{difficulty}"><details{opened}><summary>
-<span class="case-name">{title}</span>
+<span class="case-name">{name}<span class="case-title" hidden>: {title}</span></span>
 <span class="case-state" hidden></span>
 <span class="case-words">“{words}”</span>
-<small>{topic} · difficulty {dots} · {minutes} min</small></summary><div class="case-body">"""
-FOOT = """<details class="exercise-more case-shipped">
-<summary>Where this shipped (spoiler)</summary><p>{shipped}</p></details></div></details></li>"""
+<small>difficulty {dots} · {minutes} min · {points} points</small></summary>
+<div class="case-body">"""
+SHIPPED = """<details class="exercise-more case-shipped">
+<summary>Where this shipped (spoiler)</summary><p>{told}</p></details>"""
+MADE_UP = '<p class="case-made-up" hidden>This bug was made up for this book.</p>'
 
 
 def cases(chapters: dict[str, Chapter]) -> list[Exercise]:
@@ -81,23 +83,28 @@ def bar(tasks: list[Exercise]) -> str:
     )  # fmt: skip
 
 
-def head(task: Exercise, *, opened: bool) -> str:
-    """Return what is seen of a closed case."""
+def name(number: int, task: Exercise) -> str:
+    """Return what a case is called as long as its exercise's title would say too much."""
+    assert task.complaint
+    return f"Case {number} · {task.complaint.topic}"
+
+
+def head(task: Exercise, number: int) -> str:
+    """Return what is seen of a closed case; the first one stands open."""
     assert task.complaint  # each function to repair has one
     title, words = (curly(escape(t, quote=False)) for t in (task.title, task.complaint.words))
     return CASE.format(
-        id=task.id, page=task.page, title=title, words=words, topic=task.complaint.topic,
-        difficulty=task.difficulty, dots=dots(task.difficulty), minutes=task.minutes,
-        opened=" open" if opened else "",
+        id=task.id, page=task.page, name=name(number, task), title=title, words=words,
+        topic=task.complaint.topic, difficulty=task.difficulty, dots=dots(task.difficulty),
+        minutes=task.minutes, points=task.points, opened=" open" if number == 1 else "",
     )  # fmt: skip
 
 
 def foot(task: Exercise) -> str:
-    """Return what comes last: where such code shipped, folded."""
+    """Return what comes last: where such code shipped, folded, or that it never did."""
     assert task.complaint
-    shipped = task.complaint.shipped or MADE_UP
-    told = MarkdownIt("commonmark", {"html": False}).renderInline(shipped)
-    return FOOT.format(shipped=told)
+    told = MarkdownIt("commonmark", {"html": False}).renderInline(task.complaint.shipped)
+    return (SHIPPED.format(told=told) if told else MADE_UP) + "</div></details></li>"
 
 
 class Clinic(SphinxDirective):
@@ -109,7 +116,7 @@ class Clinic(SphinxDirective):
         self.state.nested_parse(StringList(text.split("\n"), str(BANK)), 0, box)
         return box
 
-    def case(self, task: Exercise, chapter: Chapter, *, opened: bool) -> list[nodes.Node]:
+    def case(self, task: Exercise, chapter: Chapter, number: int) -> list[nodes.Node]:
         """One case: its head, the task, the broken code and what helps."""
         text = self.parsed(task.text.replace(*task.standalone), "case-task")
         place = self.parsed(
@@ -118,10 +125,10 @@ class Clinic(SphinxDirective):
         code = nodes.literal_block(task.starter, task.starter, language="python")
         cell = nodes.container("", code, classes=["exercise-cell", f"exercise-cell-{task.id}"])
         return [
-            raw(head(task, opened=opened)),
+            raw(head(task, number)),
             text,
             cell,
-            raw(here(task) + more(task)),
+            raw(here(task, name(number, task)) + more(task)),
             place,
             raw(foot(task)),
         ]
@@ -131,10 +138,10 @@ class Clinic(SphinxDirective):
         chapters = read_chapters()
         tasks = cases(chapters)
         found: list[nodes.Node] = [raw(bar(tasks))]
-        for number, task in enumerate(tasks):
+        for number, task in enumerate(tasks, 1):
             for path in (BANK / f"{task.id}.py", chapters[task.page].path):
                 self.env.note_dependency(str(path))
-            found += self.case(task, chapters[task.page], opened=not number)
+            found += self.case(task, chapters[task.page], number)
         return [*found, raw("</ol>")]
 
 

@@ -208,10 +208,11 @@ def clinic_link(task: Exercise) -> str:
     return f' <a class="exercise-ward" href="clinic.html#case-{task.id}">In the bug clinic</a>'
 
 
-def here(task: Exercise) -> str:
-    """Return the same place on a page that runs Python."""
-    names = ("id", "page", "title", "starter")
-    data = json.dumps({name: getattr(task, name) for name in names}).replace("<", "\\u003c")
+def here(task: Exercise, title: str = "") -> str:
+    """Return the same place on a page that runs Python, where it may go by another title."""
+    data = json.dumps(
+        {"id": task.id, "page": task.page, "title": title or task.title, "starter": task.starter}
+    ).replace("<", "\\u003c")
     return (
         '<div class="here" hidden><script type="application/json">'
         f'{data}</script><div class="here-place"></div></div>'

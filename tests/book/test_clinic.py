@@ -53,9 +53,14 @@ def test_every_repair_is_a_case_with_its_task_code_and_chapter() -> None:
         page_name, _, place = one.select_one(".case-chapter a")["href"].partition("#")
         assert page_name == f"{task.page}.html"
         assert built_page(f"book/{page_name}").find(id=place)
-        shipped = one.select_one("details.case-shipped")
+        assert one.select_one(".case-title").has_attr("hidden"), "a title may be the diagnosis"
+        shipped, made_up = one.select_one("details.case-shipped"), one.select_one(".case-made-up")
+        if not task.complaint.shipped:
+            assert shipped is None
+            assert made_up.has_attr("hidden"), "that it is made up comes once it's found"
+            continue
+        assert made_up is None
         assert not shipped.has_attr("open")
-        assert ("made up" in shipped.text) == (not task.complaint.shipped)
         # What the link tells must not stand anywhere outside its fold.
         for link in shipped.select("a"):
             assert str(one).count(link["href"]) == 1 + task.hints[1].count(link["href"])
@@ -98,12 +103,27 @@ def test_it_counts_what_is_found_and_can_hide_it(visit: Visit) -> None:
     case(page, "late_mask").locator("summary").first.click()
     shipped = case(page, "late_mask").locator(".case-shipped")
     expect(shipped.get_by_role("link")).to_be_visible()
+    name = case(page, "late_mask").locator(".case-name")
+    expect(name).to_have_text(re.compile(r"^Case \d+ · masks: The mask that came too late$"))
     page.get_by_label("Only what").check()
     assert len(shown(page)) == len(REPAIRS) - 2
     assert "late_mask" not in shown(page)
     solve(page, *(task.id for task in REPAIRS))
     page.reload()
     expect(page.locator(".clinic-shown")).to_have_text("No case is left: change a filter.")
+
+
+@pytest.mark.browser
+def test_a_case_that_is_made_up_says_so_once_found(visit: Visit) -> None:
+    page = visit(f"{PAGE}#case-tile_product")
+    one = case(page, "tile_product")
+    expect(one.locator(".case-task")).to_be_visible()
+    for words in (".case-title", ".case-made-up"):
+        expect(one.locator(words)).to_be_hidden()
+    solve(page, "tile_product")
+    page.reload()
+    for words in (".case-title", ".case-made-up"):
+        expect(one.locator(words)).to_be_visible()
 
 
 @pytest.mark.browser

@@ -265,6 +265,11 @@ EXERCISE = Exercise(
         "finite `lse`.",
     ),
     text=TEXT,
+    standalone=(
+        "an `lse` for every query, and",
+        "an `lse` for every query (the logarithm of the sum of the exponentials of the scores it "
+        "sees there), and",
+    ),
     starter=STARTER,
     hints=(
         "The scores of the example are about 50. Use the same mask with scores of 0, then of −900, "

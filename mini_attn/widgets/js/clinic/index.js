@@ -36,7 +36,10 @@ function show({ all = true } = {}) {
     if (line.textContent !== word) line.textContent = word;
     line.hidden = !word;
     line.classList.toggle("case-found", isFound(one));
-    if (isFound(one)) one.querySelector(".case-shipped").open = true;
+    one.querySelector(".case-title").hidden = !isFound(one);
+    const shipped = one.querySelector(".case-shipped");
+    if (!shipped) one.querySelector(".case-made-up").hidden = !isFound(one);
+    else if (isFound(one)) shipped.open = true;
     if (all || !one.contains(document.activeElement)) one.hidden = !fits(one, state);
   }
   const shown = cases.filter((one) => !one.hidden).length;
