@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -37,13 +39,44 @@ def test_a_chapter_without_a_whole_summary_is_refused(source: str) -> None:
         SHEETS.summary(chapter)
 
 
-def test_the_poster_has_each_factor_with_its_chapters() -> None:
+def test_the_poster_has_each_factor_with_what_its_chapters_say() -> None:
     poster = built_page("book/poster.html").select_one(".poster")
-    strips = built_page("book/index.html").select_one(".factor-map")
-    for factor, strip in zip(poster.select(".poster-factor"), strips.select("li"), strict=True):
+    strips = built_page("index.html").select_one(".factor-map").select("li")
+    *factors, result = poster.select(".poster-factor")
+    assert "poster-result" in result["class"]
+    for factor, strip in zip(factors, strips, strict=True):
         assert factor.select_one(".poster-name").text == strip.b.text
-        assert [a["href"] for a in factor.select("a")] == [a["href"] for a in strip.select("a")]
-    assert len(poster.select(".poster-parts li")) == len(CHAPTERS)
+        linked = [a["href"] for a in factor.select("a")]
+        assert [f"book/{href}" for href in linked] == [a["href"] for a in strip.select("a")]
+        for stem in (href.removesuffix(".html") for href in linked):
+            said = built_page(f"book/{stem}.html").select_one("section#summary")
+            begins, row = SHEETS.GIVES[stem]
+            sentence = next(li.text for li in said.select("li") if li.text.startswith(begins))
+            formula = next(tr for tr in said.select("tr") if tr.td and tr.td.text.strip() == row)
+            assert sentence.strip() in factor.text
+            assert formula.select(".math")[0].text in factor.text
+    for chapter in CHAPTERS.values():
+        assert f"{chapter.number} {chapter.title}" in poster.text
+
+
+def test_the_numbers_of_the_poster_make_its_product() -> None:
+    poster = built_page("book/poster.html").select_one(".poster")
+    *factors, bits = [one.text for one in poster.select(".poster-number")]
+    product = math.prod(int(one.replace(",", "")) for one in factors)
+    assert bits == f"{product / 1e9:.2f} billion"
+    assert poster.select_one(".poster-bytes").text == f"{product / 8e9:.2f} GB"
+    line = poster.select_one(".poster-line").text
+    assert [int(one.replace(",", "")) for one in re.findall(r"[\d,]+(?= [a-z])", line)] == [
+        int(one.replace(",", "")) for one in factors
+    ]
+    assert line.endswith(f"/ 8 =\n{product / 8e9:.2f} GB")
+
+
+def test_a_chapter_of_a_factor_without_a_choice_for_the_poster_is_refused() -> None:
+    text = "## Summary\n\n- One.\n\n| a |"
+    chapter = SimpleNamespace(stem="toy", cells=[SimpleNamespace(source=text)])
+    with pytest.raises(ValueError, match="choose what the poster gives"):
+        SHEETS.given(chapter)
 
 
 @pytest.mark.browser
@@ -56,7 +89,7 @@ def test_cards_print_several_to_a_sheet_and_none_is_cut(visit: Visit, paper: str
     assert "Print this page" not in texts[0]
     for chapter in CHAPTERS.values():
         head = f"{chapter.number}. {chapter.title}"
-        assert sum(head in text for text in texts) == 1, head
+        assert [text.count(head) for text in texts if head in text] == [2], "one for each side"
 
 
 @pytest.mark.browser
@@ -79,6 +112,18 @@ def test_they_fit_and_axe_finds_nothing(visit: Visit, name: str, theme: str) -> 
         change(page, theme, width)
         assert_fits(page)
     assert serious_findings(page) == []
+
+
+@pytest.mark.browser
+def test_a_card_has_a_line_to_cut_along_on_each_side_and_room_within(visit: Visit) -> None:
+    page = visit.look("book/cards.html")
+    page.emulate_media(media="print")
+    for side in ("Top", "Right", "Bottom", "Left"):
+        style = f"getComputedStyle(document.querySelectorAll('.sheet-card')[7]).border{side}Style"
+        assert page.evaluate(style) == "dashed"
+    text = page.locator("#card-mla .sheet-side").first
+    padding = text.evaluate("one => parseFloat(getComputedStyle(one).paddingLeft)")
+    assert padding >= 15, "a printer without margins leaves the text whole"
 
 
 @pytest.mark.browser
