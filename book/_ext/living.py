@@ -44,9 +44,8 @@ RESUME = """<p class="resume" hidden>You stopped at <a></a>.</p>
 # Where to go from the first page's picture: the reason only once the model is broken.
 ONWARD = """<p class="home-onward">
 <a class="home-start" href="book/{first}.html">Start at the beginning →</a>
-<a class="home-why" href="book/model.html">Why? →</a></p>
-<p class="home-time">The road is {count} chapters and takes {hours} hours, if you know Python and
-some linear algebra. <a href="#if-you-only-have-one-goal">Less time, or one goal?</a></p>"""
+<span class="home-time">The road: {count} chapters, {hours} hours,<br>if you know Python and some
+linear algebra</span> <a class="home-why" href="book/model.html">Why? →</a></p>"""
 
 
 def named(words: str) -> str:

@@ -34,8 +34,8 @@ EARLY, SCRIPT = "living.early.js", "living.returns.js"
 FOLDER = "returns"  # of the questions, among the static files
 CLAIM = re.compile(r"^\{\.(\w+)\}\n\*\*(\d+)\.\*\* (“.*?) \*\*", re.MULTILINE)
 PLACE = """<div class="returns" role="region" aria-labelledby="returns-head" hidden
-data-titles="{titles}" data-script="../_static/{script}?v={script_digest}"
-data-questions="../_static/{folder}/{{page}}.js?v={digest}"></div>
+data-titles="{titles}" data-script="_static/{script}?v={script_digest}"
+data-questions="_static/{folder}/{{page}}.js?v={digest}"></div>
 <script>{early}</script>"""
 
 
@@ -66,7 +66,7 @@ def questions(page: dict[str, Any]) -> dict[str, dict[str, Any]]:
     said = claims() if page["page"] == Path(CLAIMS).name else {}
     found: dict[str, dict[str, Any]] = {}
     for number, name in enumerate(page["predictions"], 1):
-        found[name] = {"link": f"{page['page']}.html#predict-{number}-text"}
+        found[name] = {"link": f"book/{page['page']}.html#predict-{number}-text"}
         key = f"{page['page']}/{name}"
         if key in QUESTIONS:
             drawn = [QUESTIONS[key], *AGAIN.get(key, ())]

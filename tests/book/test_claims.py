@@ -74,7 +74,8 @@ def is_covered(box: Locator) -> bool:
 
 def kept(page: Page) -> dict[str, dict[str, object]]:
     """What the browser keeps of the claims."""
-    found = page.evaluate("Object.entries(localStorage).filter(([k]) => k.includes(':claims/'))")
+    own = "Object.entries(localStorage).filter(([k]) => k.includes('prediction:claims/'))"
+    found = page.evaluate(own)
     return {name.rpartition("/")[2]: json.loads(text) for name, text in found}
 
 

@@ -17,7 +17,7 @@ from tests.site import THEMES, assert_fits, change, layout_shift, serious_findin
 from tools.site import Visit
 
 FIRST = datetime(2026, 11, 28, 9)
-HOME, CHAPTER, CLAIMS = "book/index.html", "book/kv-cache.html", "book/claims.html"
+HOME, CHAPTER, CLAIMS = "index.html", "book/kv-cache.html", "book/claims.html"
 KEY, CLAIM = "kv-cache/passes", "claims/claim-1"
 KEPT = "key => JSON.parse(localStorage.getItem(`living:return:${key}`))"
 

@@ -30,7 +30,7 @@ CHAPTER = f"book/{STEM}.html"
 ASSESSED = [i for i in of_chapter(STEM) if exercise(i).assessed]
 CONTENTS = {
     "format": "jb-book",
-    "root": "book/index",
+    "root": "index",
     "parts": [
         {"caption": "The road", "chapters": [{"file": f"book/{STEM}"}]},
         {"caption": "Back matter", "chapters": [
@@ -44,7 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a copy with these contents; what was executed for the book is taken from there."""
     copy = tmp_path_factory.mktemp("open")
     shutil.copytree(ROOT / "book", copy / "book", ignore=shutil.ignore_patterns("_lite"))
-    shutil.copy(ROOT / "_config.yml", copy)
+    for name in ("_config.yml", "index.md"):
+        shutil.copy(ROOT / name, copy)
     for name in ("mini_attn", "solutions", "pyproject.toml"):
         (copy / name).symlink_to(ROOT / name)
     (copy / "_toc.yml").write_text(yaml.safe_dump(CONTENTS), encoding="utf-8")
