@@ -15,7 +15,8 @@ from typing import Any
 
 from chapter_facts import Chapter, read_chapters
 from docutils import nodes
-from living import PICTURES, opening
+from living import PICTURES, drawn, opening
+from preview_pictures import preview
 from public import FIRST, Public, read_public
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -24,7 +25,7 @@ LIMIT = 200  # characters of a description; what shows them cuts them there or s
 LEAST = 60  # below which a part of the next sentence says more
 HOME = f"{PICTURES}/home_model-preview.png"  # 1,200 x 630, as sites ask for
 HOME_ALT = "A trained model with one head off: it says that lily has the ball"
-OWN = "previews"  # among the static files: <page>.png, for a page with a picture of its own
+OWN = "_static/previews"  # <page>.png, where the book has an address
 LICENSE = "https://creativecommons.org/licenses/by/4.0/"
 SENTENCE = re.compile(r"(?<=[.?!])\s+")
 MARKUP = re.compile(r"[*`]|\s*\[[^\]]*, \d{4}\w?\]")  # of Markdown, and citations as they are set
@@ -65,19 +66,22 @@ def description(pagename: str, doctree: nodes.document | None) -> str:
     return shortened(begins.astext()) if begins is not None else MADE.get(pagename, "")
 
 
-def picture(app: Sphinx, public: Public, pagename: str) -> tuple[str, str]:
-    """Address and words of the picture that a shared link shows, its own or the first page's.
+def picture(app: Sphinx, public: Public, pagename: str, title: str, about: str) -> tuple[str, str]:
+    """Address and words of the picture that a shared link shows, which is drawn here.
 
-    Some sites take whole addresses alone. Without one, the first page has its picture still.
+    Sites take whole addresses alone. Without one, the first page has its picture still; pages
+    that Sphinx makes have the first page's.
     """
-    name = f"{OWN}/{Path(pagename).name}.png"
-    if Path(app.confdir, "book/assets", name).exists():
-        path, words = f"_static/{name}", ""
-    else:
-        path, words = HOME, HOME_ALT
-    if public.site:
-        return f"{public.site}/{path}", words
-    return (path, words) if pagename == FIRST else ("", "")
+    if not public.site:
+        return (HOME, HOME_ALT) if pagename == FIRST else ("", "")
+    if pagename == FIRST or pagename not in app.env.found_docs:
+        return f"{public.site}/{HOME}", HOME_ALT
+    chapter = read_chapters().get(Path(pagename).name)
+    drawing = drawn(opening(chapter)[1]).with_suffix(".png") if chapter else None
+    path = f"{OWN}/{Path(pagename).name}.png"
+    Path(app.outdir, OWN).mkdir(parents=True, exist_ok=True)
+    preview(app.config.html_title, title, about, drawing).save(Path(app.outdir, path))
+    return f"{public.site}/{path}", f"{title}: its first picture" if chapter else title
 
 
 def resource(
@@ -121,8 +125,8 @@ def tell(
     """Complete a page's head, and hand the footer the links to mend the page."""
     public = Public(**app.config.public)
     about = description(pagename, doctree)
-    image, words = picture(app, public, pagename)
     title = unescape(re.sub(r"<[^>]*>", "", context.get("title", "")))
+    image, words = picture(app, public, pagename, title, about)
     context["pageurl"] = public.page(pagename) or None  # Sphinx makes it the canonical link
     named = {"description": about, "twitter:card": "summary_large_image" if image else ""}
     facts = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tomllib
@@ -111,7 +112,10 @@ def test_each_page_knows_its_address_and_its_picture(
         facts = {tag["property"]: tag["content"] for tag in page.select("meta[property]")}
         assert facts["og:url"] == address_of(name)
         assert facts["og:image"].startswith(f"{SITE}/_static/")
-        assert (tree / "_build/html" / facts["og:image"].removeprefix(f"{SITE}/")).is_file()
+        drawn = tree / "_build/html" / facts["og:image"].removeprefix(f"{SITE}/")
+        assert drawn.stem == ("home_model-preview" if name == "index.html" else Path(name).stem)
+        head = drawn.read_bytes()[:24]
+        assert struct.unpack(">II", head[16:]) == (1200, 630), name
         assert facts["og:description"] == page.select_one("meta[name=description]")["content"]
         assert page.select_one("meta[name='twitter:card']")["content"] == "summary_large_image"
         feed = page.select_one("link[type='application/atom+xml']")
