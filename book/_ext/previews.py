@@ -25,6 +25,7 @@ LIMIT = 200  # characters of a description; what shows them cuts them there or s
 LEAST = 60  # below which a part of the next sentence says more
 HOME = f"{PICTURES}/home_model-preview.png"  # 1,200 x 630, as sites ask for
 HOME_ALT = "A trained model with one head off: it says that lily has the ball"
+DRAWINGS = Path(__file__).with_name("drawings")  # of pages that draw themselves
 OWN = "_static/previews"  # <page>.png, where the book has an address
 LICENSE = "https://creativecommons.org/licenses/by/4.0/"
 SENTENCE = re.compile(r"(?<=[.?!])\s+")
@@ -77,7 +78,10 @@ def picture(app: Sphinx, public: Public, pagename: str, title: str, about: str) 
     if pagename == FIRST or pagename not in app.env.found_docs:
         return f"{public.site}/{HOME}", HOME_ALT
     chapter = read_chapters().get(Path(pagename).name)
-    drawing = drawn(opening(chapter)[1]).with_suffix(".png") if chapter else None
+    own = DRAWINGS / f"{Path(pagename).name}.png"
+    drawing = own if own.exists() else None
+    if chapter:
+        drawing = drawn(opening(chapter)[1]).with_suffix(".png")
     path = f"{OWN}/{Path(pagename).name}.png"
     Path(app.outdir, OWN).mkdir(parents=True, exist_ok=True)
     preview(app.config.html_title, title, about, drawing).save(Path(app.outdir, path))

@@ -26,7 +26,7 @@ import mini_attn
 from tests.book.test_adding import LEFT
 from tests.pages import built_page
 from tests.scripts import script
-from tools import HTML, ROOT, publish
+from tools import HTML, ROOT, pictures, publish
 from tools.pages import MOVED, names
 
 ANNOUNCE = script("book/_ext/announce.py")
@@ -100,6 +100,10 @@ def pages(tree: Path) -> dict[str, BeautifulSoup]:
 
 def address_of(name: str) -> str:
     return f"{SITE}/{'' if name == 'index.html' else name}"
+
+
+def test_pages_that_draw_themselves_have_the_drawing_of_their_script() -> None:
+    assert pictures.undrawn() == [], "run `make bundle`"
 
 
 @pytest.mark.slow
