@@ -218,7 +218,7 @@ def test_what_there_is_to_try_has_its_minutes(stem: str) -> None:
     assert 2 <= stand_open <= (4 if chapter.part == tables.ROAD else tries)
     assert chapter.visit == chapter.reading + chapter.trying
     card = built_page("index.html").select_one(f".chapter-card[data-chapter={stem}] small")
-    assert f"{chapter.reading} min to read, {chapter.trying} to try" in card.get_text()
+    assert f"{chapter.reading} min to read, {chapter.trying} min to try" in card.get_text()
 
 
 def test_the_road_takes_what_the_index_says() -> None:
