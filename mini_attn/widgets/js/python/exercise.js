@@ -37,6 +37,7 @@ class Exercise {
     root.hidden = false;
     root.addEventListener("click", (event) => this.press(event.target.closest("[data-do]")?.dataset.do));
     addEventListener("pagehide", () => this.save());
+    root.addEventListener("focusout", () => this.save()); // who leaves the editor may hand in at once
     whenKept(() => this.recall());
     this.recall();
     this.showBusy(false);
