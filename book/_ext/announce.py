@@ -15,7 +15,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from public import FIRST, Public
 from sphinx.application import Sphinx
-from stamp import git
+from stamp import changed
 
 RELEASE = re.compile(r"^## (\d+\.\d+\.\d+\S*) \((\d{4}-\d\d-\d\d)\)\n(.*?)(?=^## |\Z)", re.M | re.S)
 SITEMAP = '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/\
@@ -102,8 +102,7 @@ def announce(app: Sphinx, exception: Exception | None) -> None:
             (out / name).unlink(missing_ok=True)
         return
     dates = {
-        name: git(app.confdir, "log", "-1", "--format=%cs", "--", app.env.doc2path(name))
-        for name in app.env.found_docs
+        name: changed(str(app.confdir), str(app.env.doc2path(name))) for name in app.env.found_docs
     }
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     texts = (

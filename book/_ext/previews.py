@@ -59,15 +59,17 @@ def promised(chapter: Chapter) -> str:
     return shortened(question)
 
 
-def description(pagename: str, doctree: nodes.document | None) -> str:
+def description(pagename: str, doctree: nodes.document | None, chapter: Chapter | None) -> str:
     """Return what a page says of itself: a chapter's question, or how it begins."""
-    if chapter := read_chapters().get(Path(pagename).name):
+    if chapter:
         return promised(chapter)
     begins = next(iter(doctree.findall(nodes.paragraph)), None) if doctree else None
     return shortened(begins.astext()) if begins is not None else MADE.get(pagename, "")
 
 
-def picture(app: Sphinx, public: Public, pagename: str, title: str, about: str) -> tuple[str, str]:
+def picture(
+    app: Sphinx, public: Public, pagename: str, title: str, about: str, chapter: Chapter | None
+) -> tuple[str, str]:
     """Address and words of the picture that a shared link shows, which is drawn here.
 
     Sites take whole addresses alone. Without one, the first page has its picture still; pages
@@ -77,14 +79,14 @@ def picture(app: Sphinx, public: Public, pagename: str, title: str, about: str) 
         return (HOME, HOME_ALT) if pagename == FIRST else ("", "")
     if pagename == FIRST or pagename not in app.env.found_docs:
         return f"{public.site}/{HOME}", HOME_ALT
-    chapter = read_chapters().get(Path(pagename).name)
-    own = DRAWINGS / f"{Path(pagename).name}.png"
-    drawing = own if own.exists() else None
     if chapter:
         drawing = drawn(opening(chapter)[1]).with_suffix(".png")
+    else:
+        drawing = DRAWINGS / f"{Path(pagename).name}.png"
+    shown = drawing if drawing.exists() else None
     path = f"{OWN}/{Path(pagename).name}.png"
     Path(app.outdir, OWN).mkdir(parents=True, exist_ok=True)
-    preview(app.config.html_title, title, about, drawing).save(Path(app.outdir, path))
+    preview(app.config.html_title, title, about, shown).save(Path(app.outdir, path))
     return f"{public.site}/{path}", f"{title}: its first picture" if chapter else title
 
 
@@ -128,9 +130,10 @@ def tell(
 ) -> None:
     """Complete a page's head, and hand the footer the links to mend the page."""
     public = Public(**app.config.public)
-    about = description(pagename, doctree)
+    chapter = read_chapters().get(Path(pagename).name)
+    about = description(pagename, doctree, chapter)
     title = unescape(re.sub(r"<[^>]*>", "", context.get("title", "")))
-    image, words = picture(app, public, pagename, title, about)
+    image, words = picture(app, public, pagename, title, about, chapter)
     context["pageurl"] = public.page(pagename) or None  # Sphinx makes it the canonical link
     named = {"description": about, "twitter:card": "summary_large_image" if image else ""}
     facts = {
@@ -152,7 +155,7 @@ def tell(
         source = Path(app.env.doc2path(pagename)).relative_to(app.confdir).as_posix()
         context["edit"] = public.edit(source)
         context["report"] = public.report(title, f"{source}, commit {context['stamp']['commit']}")
-        if chapter := read_chapters().get(Path(pagename).name):
+        if chapter:
             date = context["stamp"]["page_date"]
             head += resource(app, chapter, public, pagename, about, date)
     context["metatags"] = context.get("metatags", "") + head

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import subprocess
+from functools import cache
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -22,6 +23,12 @@ def git(folder: str, *arguments: str) -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return answer.stdout.strip()
+
+
+@cache
+def changed(folder: str, source: str) -> str:
+    """Day of a file's last change, or "" where git doesn't know it."""
+    return git(folder, "log", "-1", "--format=%cs", "--", source)
 
 
 def read_stamp(folder: str) -> dict[str, str]:
@@ -49,8 +56,7 @@ def add_stamp(
     """Hand the stamp and the page's own date to the footer's template."""
     date = ""
     if doctree is not None:
-        source = app.env.doc2path(pagename)
-        date = git(app.confdir, "log", "-1", "--format=%cs", "--", source)
+        date = changed(str(app.confdir), str(app.env.doc2path(pagename)))
     context["stamp"] = {**app.config["stamp"], "page_date": date}
     context["author"] = app.config.author
 
