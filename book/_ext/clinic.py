@@ -8,7 +8,6 @@ and the exercise's title, which may too, waits until it's found.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -20,7 +19,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from exercises import here, more
 from markdown_it import MarkdownIt
-from pages import script_of
+from pages import CLINIC, script_of
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -29,7 +28,6 @@ from mini_attn.exercises.complaint import TOPICS
 from mini_attn.exercises.spec import Exercise
 
 PAGE = "clinic"
-SCRIPT = "living.clinic.js"
 BANK = Path(mini_attn.widgets.__file__).parents[1] / "exercises/bank"
 # Filters and the count need a script; their room is there from the first paint on.
 BAR = """<form class="clinic-bar" autocomplete="off">
@@ -62,11 +60,6 @@ def options(any_word: str, values: Iterable[Any], words: Sequence[str]) -> str:
     return "".join(f'<option value="{value}">{text}</option>' for value, text in pairs)
 
 
-def dots(difficulty: int) -> str:
-    """Return a difficulty as the exercises write it."""
-    return "●" * difficulty + "○" * (5 - difficulty)
-
-
 def curly(text: str) -> str:
     """Return a text with the apostrophes that the page's own text has."""
     return text.replace("'", "’")
@@ -74,12 +67,12 @@ def curly(text: str) -> str:
 
 def bar(tasks: list[Exercise]) -> str:
     """Return the count and the filters, with the topics and difficulties that there are."""
-    levels = sorted({task.difficulty for task in tasks})
+    levels = {task.difficulty: task.dots for task in tasks}  # the easiest first, as the tasks are
     present = {task.complaint.topic for task in tasks if task.complaint}
     topics = [topic for topic in TOPICS if topic in present]
     return BAR.format(
         count=len(tasks), topics=options("all", topics, topics),
-        levels=options("any", levels, [*map(dots, levels)]),
+        levels=options("any", levels, [*levels.values()]),
     )  # fmt: skip
 
 
@@ -95,7 +88,7 @@ def head(task: Exercise, number: int) -> str:
     title, words = (curly(escape(t, quote=False)) for t in (task.title, task.complaint.words))
     return CASE.format(
         id=task.id, page=task.page, name=name(number, task), title=title, words=words,
-        topic=task.complaint.topic, difficulty=task.difficulty, dots=dots(task.difficulty),
+        topic=task.complaint.topic, difficulty=task.difficulty, dots=task.dots,
         minutes=task.minutes, points=task.points, opened=" open" if number == 1 else "",
     )  # fmt: skip
 
@@ -145,25 +138,17 @@ class Clinic(SphinxDirective):
         return [*found, raw("</ol>")]
 
 
-def copy_script(app: Sphinx) -> None:
-    """Put the page's script among the static files, before the page asks for its digest."""
-    target = Path(app.outdir, "_static")
-    target.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(Path(mini_attn.widgets.__file__).parent / "static" / SCRIPT, target / SCRIPT)
-
-
 def add_script(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Give the page its look, and its script behind all that it needs."""
     if 'class="ward"' in context.get("body", ""):
         app.add_css_file("clinic.css")
-        context["body"] += script_of(app, context, SCRIPT, "async ")
+        context["body"] += script_of(app, context, CLINIC, "async ")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive(PAGE, Clinic)
-    app.connect("builder-inited", copy_script)
     app.connect("html-page-context", add_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -74,8 +74,8 @@ LETTERS = """(function (root) {
 })(document.documentElement);"""
 TEXT_FONTS = ['1em "Source Serif 4"', 'italic 1em "Source Serif 4"', '1em "Source Sans 3"']
 MATH_FONTS = ["1em KaTeX_Main", "italic 1em KaTeX_Math"]
-YOUR_MODEL, YOUR_MACHINE = "living.model.js", "living.machine.js"  # of a page each
-BUNDLE = ("living.page.js", "living.css", "living.pencil.js", YOUR_MODEL, YOUR_MACHINE)
+YOUR_MODEL, YOUR_MACHINE, CLINIC = "living.model.js", "living.machine.js", "living.clinic.js"
+BUNDLE = ("living.page.js", "living.css", "living.pencil.js", YOUR_MODEL, YOUR_MACHINE, CLINIC)
 PROGRESS, HANDIN = "living.progress.js", "living.handin.js"  # the second when one hands in
 TRAINED = "living.trained.js"
 READERS = "benchmarks/results/readers"

@@ -117,8 +117,7 @@ def exercise_table(chapters: Chapters) -> list[str]:
             f"| **{sum(t.points for t in tasks)}** | |"
         )
         lines += [
-            f"| {chapter.link(t.id)} `{t.id}`<br>{idea(t)} | {'●' * t.difficulty}"
-            f"{'○' * (5 - t.difficulty)} | {t.minutes} | {t.points} "
+            f"| {chapter.link(t.id)} `{t.id}`<br>{idea(t)} | {t.dots} | {t.minutes} | {t.points} "
             f"| {'teacher' if t.assessed else 'page'} |"
             for t in tasks
         ]

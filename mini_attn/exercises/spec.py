@@ -241,10 +241,14 @@ class Exercise:
         return sum(self.groups.values()) + sum(self.rubric.values())
 
     @property
+    def dots(self) -> str:
+        """Its difficulty, of five dots."""
+        return "●" * self.difficulty + "○" * (5 - self.difficulty)
+
+    @property
     def label(self) -> str:
         """Stage, difficulty, minutes and points in one line."""
-        dots = "●" * self.difficulty + "○" * (5 - self.difficulty)
-        return f"{self.stage} · difficulty {dots} · {self.minutes} min · {self.points} points"
+        return f"{self.stage} · difficulty {self.dots} · {self.minutes} min · {self.points} points"
 
     @property
     def name(self) -> str:
