@@ -98,10 +98,15 @@ def arguments(name: str, given: Mapping[str, str], rest: Sequence[str]) -> list[
     return [*found, *rest]
 
 
+def known_to(names: Sequence[str]) -> list[Variable]:
+    """Return the variables that these commands know."""
+    return [one for name in names for one in (*COMMANDS[name].variables, *EVERYWHERE)]
+
+
 def to_environment(names: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that programs read from the environment."""
-    known = [one for name in names for one in (*COMMANDS[name].variables, *EVERYWHERE)]
-    return {v.name: given[v.name] for v in known if v.kind == "environment" and given.get(v.name)}
+    asked = [one.name for one in known_to(names) if one.kind == "environment"]
+    return {name: given[name] for name in asked if given.get(name)}
 
 
 def check(names: Sequence[str], given: Mapping[str, str]) -> None:
@@ -110,7 +115,7 @@ def check(names: Sequence[str], given: Mapping[str, str]) -> None:
         if name not in COMMANDS:
             asked = f"there is no command {name!r}{near(name, [*COMMANDS, 'help'])}"
             raise WordsError(f"{asked} (`{CALLED} help` lists them)")
-    known = [one.name for name in names for one in (*COMMANDS[name].variables, *EVERYWHERE)]
+    known = [one.name for one in known_to(names)]
     for word in given:
         if word not in known:
             told = " and ".join(names)
