@@ -2,7 +2,8 @@
 
 Two pages draw themselves: what they begin with becomes a PNG too, for links to them. Fonts differ
 between machines, so no test compares pixels. Instead each PNG carries the digest of the SVG or
-the script that it shows, and a test compares that.
+of the page's own room, and a test compares that. What the room's script shares with others isn't
+in it: a new model or another page's style redraws nothing here.
 """
 
 import hashlib
@@ -50,15 +51,15 @@ def outdated() -> list[Path]:
 
 
 def sources(name: str) -> bytes:
-    """Return what a page's drawing depends on: its script and its styles."""
-    _, script, style = PAGES[name]
-    parts = [STATIC / script, STATIC / "living.css"]
+    """Return what a page's drawing depends on: the files of its room and its style."""
+    style = PAGES[name][2]
+    parts = sorted((STATIC.parent / "js" / name.replace("-", "_")).iterdir())
     parts += [ROOT / "book/assets" / style] if style else []
     return b"".join(path.read_bytes() for path in parts)
 
 
 def undrawn() -> list[str]:
-    """Return the pages whose drawing is missing or of another script."""
+    """Return the pages whose drawing is missing or of an older room."""
     drawn = {name: DRAWINGS / f"{name}.png" for name in PAGES}
     return [
         name for name, png in drawn.items()
