@@ -40,7 +40,7 @@ def check_cache(cache: Any, layer: Any, batch: int, dtype: Any) -> None:
 
 
 def check_caches(caches: Sequence[Any] | None, layers: Any, batch: int, dtype: Any) -> list[Any]:
-    """Return one cache or None for each layer; refuse those not filled alike, or that don't fit."""
+    """Return a cache or None for each keeping layer; refuse those that don't fit or differ."""
     n_layers = len(layers)
     if caches is None:
         return [None] * n_layers

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from mini_attn.config.attention import AttentionConfig
 from mini_attn.config.experts import ExpertConfig
 from mini_attn.errors import CacheOverflowError, ConfigError
 from mini_attn.shapes import check_choice, check_count, check_flag, check_number, check_positive
@@ -69,11 +70,16 @@ class DecoderConfig:
     experts : ExpertConfig, tuple of them and None, or None
         What stands in the MLP's place: in every layer, or in each for which the tuple has one;
         ``mlp``, ``d_ff``, ``activation`` and ``mlp_bias`` are those of the layers without.
+    kv_sources : tuple of int or None
+        For each layer, the layer whose keys and values it reads: itself, or an earlier one that
+        makes its own. A layer that reads another's has no key and value projections and no
+        cache. None: each reads its own.
 
     Raises
     ------
     ConfigError
-        If a size is below 1 or an option has an unknown value.
+        If a size is below 1, an option has an unknown value, or a layer would read keys and
+        values that don't fit it.
 
     Examples
     --------
@@ -99,6 +105,7 @@ class DecoderConfig:
     embed_scale: float | None = None
     logit_softcap: float | None = None
     experts: Any = None
+    kv_sources: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "n_layers", "d_ff", "max_positions"):
@@ -117,6 +124,29 @@ class DecoderConfig:
         for name in ("tie_embeddings", "mlp_bias"):
             check_flag(name, getattr(self, name))
         self._check_experts()
+        if self.kv_sources is not None:
+            self._check_sources()
+
+    def _check_sources(self) -> None:
+        """Refuse layers that would read keys and values which aren't there or don't fit."""
+        given = self.kv_sources
+        counted = isinstance(given, list | tuple) and len(given) == self.n_layers
+        if not counted or not all(type(i) is int for i in given):  # type: ignore[union-attr]
+            raise ConfigError(
+                f"kv_sources must name a layer for each of {self.n_layers}, got {given!r:.80}"
+            )
+        sources = tuple(given)  # type: ignore[arg-type]
+        object.__setattr__(self, "kv_sources", sources)
+        for layer, source in enumerate(sources):
+            if not 0 <= source <= layer or sources[source] != source:
+                raise ConfigError(
+                    f"kv_sources[{layer}] must be {layer} itself or an earlier layer that makes "
+                    f"its own keys and values, got {source} in {sources!s:.80}"
+                )
+            if source != layer:
+                _check_readable(layer, source, self.attentions)
+        if sources == tuple(range(self.n_layers)):
+            object.__setattr__(self, "kv_sources", None)  # equal decoders are equal
 
     def _check_experts(self) -> None:
         """Refuse what describes no experts, or those of another number of layers."""
@@ -155,6 +185,16 @@ class DecoderConfig:
         return (self.attention,) * self.n_layers
 
     @property
+    def sources(self) -> tuple[int, ...]:
+        """For each layer the one whose keys and values it reads, itself included."""
+        return tuple(range(self.n_layers)) if self.kv_sources is None else self.kv_sources
+
+    @property
+    def keeping_layers(self) -> tuple[int, ...]:
+        """The layers that keep keys and values: there is one cache for each, in this order."""
+        return tuple(i for i, source in enumerate(self.sources) if i == source)
+
+    @property
     def layer_experts(self) -> tuple[ExpertConfig | None, ...]:
         """The experts of each layer; None where it has an MLP."""
         if isinstance(self.experts, tuple):
@@ -171,6 +211,35 @@ class DecoderConfig:
     def norm_names(self) -> LayerNorms:
         """Names of a layer's norms, None where there is none."""
         return NORMS[self.norm_placement]
+
+
+def _check_readable(layer: int, source: int, attentions: tuple[Any, ...]) -> None:
+    """Refuse a layer that cannot read what another keeps."""
+    reader, keeper = attentions[layer], attentions[source]
+    for i, attention in ((layer, reader), (source, keeper)):
+        if not isinstance(attention, AttentionConfig):
+            raise ConfigError(
+                f"kv_sources: layers share keys and values of heads, and layer {i} has "
+                f"{attention.variant}"
+            )
+    for name in ("n_kv_heads", "head_dim", "v_head_dim", "rope", "alibi"):
+        ours, theirs = getattr(reader, name), getattr(keeper, name)
+        if ours != theirs:
+            raise ConfigError(
+                f"layer {layer} reads the keys of layer {source}, so both need one {name}, "
+                f"got {ours!s:.60} and {theirs!s:.60}"
+            )
+    kept = keeper.window
+    if kept is not None and (reader.window is None or reader.window > kept):
+        raise ConfigError(
+            f"layer {layer} sees {reader.window or 'all'} keys, but layer {source}, whose cache "
+            f"it would read, keeps the last {kept}"
+        )
+    if kept is not None and keeper.sink_tokens < reader.sink_tokens:
+        raise ConfigError(
+            f"layer {layer} sees {reader.sink_tokens} first tokens, layer {source} keeps "
+            f"{keeper.sink_tokens}"
+        )
 
 
 def check_decoder(config: Any) -> None:

@@ -41,7 +41,8 @@ class Serving:
         self.scheduler = Scheduler(Blocks(n_blocks, block_size), token_budget=token_budget)
         self._stops = check_stop("stop_token", stop_token, model.config.vocab_size)
         self._pools: list[Any] = []
-        for i, layer in enumerate(model.layers):
+        for i in model.config.keeping_layers:
+            layer = model.layers[i]
             sizes = getattr(layer.self_attn, "_cache_sizes", {})
             if "n_kv_heads" not in sizes:
                 raise ConfigError(f"layer {i} keeps no keys and values, which blocks are made for")

@@ -40,6 +40,10 @@ CONFIGS = {
         11, max_positions=90, norm="rms_norm", positions="none", norm_placement="both",
         embed_scale=8**0.5, logit_softcap=3.0,
     ),
+    "shared layers": DecoderConfig(
+        29, 3, AttentionConfig(8, 4, 4, n_kv_heads=2, qk_norm=True, rope=ROPE), 11,
+        max_positions=90, positions="none", kv_sources=(0, 1, 0),
+    ),
     "sinks": DecoderConfig(
         29, 2, AttentionConfig(8, 4, 4, n_kv_heads=2, sinks=True, rope=ROPE), 11,
         max_positions=90, positions="none",

@@ -62,6 +62,21 @@ CONFIGS = {
         d_ff=11, max_positions=24, mlp="gated", norm="rms_norm", positions="none",
         norm_placement="after",
     ),
+    "shared layers": DecoderConfig(
+        29, 4,
+        (
+            AttentionConfig(8, 4, 6, n_kv_heads=2, window=3, qk_norm=True, rope=NEAR, sinks=True),
+            AttentionConfig(8, 4, 6, n_kv_heads=2, v_head_dim=5, qk_norm=True, rope=FAR),
+            AttentionConfig(8, 2, 6, n_kv_heads=2, window=2, qk_norm=True, rope=NEAR),
+            AttentionConfig(8, 4, 6, n_kv_heads=2, v_head_dim=5, window=4, rope=FAR, bias=True),
+        ),
+        d_ff=11, max_positions=24, mlp="gated", norm="rms_norm", positions="none",
+        kv_sources=(0, 1, 0, 1),
+    ),
+    "shared layers, distance": DecoderConfig(
+        29, 3, AttentionConfig(8, 4, 3, n_kv_heads=2, alibi=True), d_ff=11, max_positions=24,
+        kv_sources=(0, 0, 0),
+    ),
     "sinusoidal": DecoderConfig(
         29, 1, AttentionConfig(8, 4, 3, n_kv_heads=1), d_ff=11, max_positions=24,
         positions="sinusoidal",

@@ -86,9 +86,12 @@ def decoder(lib: Any, kind: str) -> Any:
         name: small_config(REGISTRY[name], head_dim=4, v_head_dim=4, rope=rope) for name in OTHERS
     }
     attentions: Any = own.get(kind, gqa)
-    sizes = {"d_ff": 16, "norm": "rms_norm", "mlp": "gated", "positions": "none"}
+    sizes: Any = {"d_ff": 16, "norm": "rms_norm", "mlp": "gated", "positions": "none"}
     layers = attentions if isinstance(attentions, tuple) else (attentions,) * 2
-    config = DecoderConfig(32, 2, layers, max_positions=64, activation="silu", **sizes)
+    if kind == "shared":  # two layers keep, and two read them
+        layers = (gqa, window, gqa, window)
+        sizes["kv_sources"] = (0, 1, 0, 1)
+    config = DecoderConfig(32, len(layers), layers, max_positions=64, activation="silu", **sizes)
     return lib.Decoder(config, seed=3)
 
 
@@ -117,7 +120,7 @@ OTHERS = [  # whose caches hold more than those named below
     if entry.config_class not in ("AttentionConfig", "LatentConfig")
 ]
 KINDS = (
-    *("contiguous", "ring", "kept", "latent", "mixed"),
+    *("contiguous", "ring", "kept", "latent", "mixed", "shared"),
     *("quantised", "paged", "evicting", *OTHERS),
 )
 
@@ -184,7 +187,7 @@ def steps(lib: Any, kind: str) -> Iterator[tuple[list[Any], Callable[[list[Any]]
         yield caches, lambda own: lib.decode_step(model, tokens_of(lib, 1, 1), own)
         yield caches, lambda own: lib.prefill(model, tokens_of(lib, 8, 2), own, chunk=3)
         padded = np.array([[-1, filled, filled + 1], [filled, filled + 1, filled + 3]])
-        if kind not in ("ring", "kept", "mixed") or not filled:
+        if kind not in ("ring", "kept", "mixed", "shared") or not filled:
             positions = lib.array(padded)
             yield (
                 caches,

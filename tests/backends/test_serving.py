@@ -26,6 +26,7 @@ LAYERS = {
     "window": (AttentionConfig(8, 4, 4, n_kv_heads=1, rope=ROPE, window=3), GQA),
     "alibi": (AttentionConfig(8, 2, 4, alibi=True),) * 2,
     "learned positions": (AttentionConfig(8, 2, 4, v_head_dim=3),) * 2,
+    "shared layers": (GQA, AttentionConfig(8, 2, 4, n_kv_heads=2, window=3, rope=ROPE)),
 }
 VOCAB = 19
 SEEDS = (1, 3, 6, 7)
@@ -34,6 +35,7 @@ SEEDS = (1, 3, 6, 7)
 def model_of(lib, kind="gqa", dtype="float64"):
     places = "learned" if kind.startswith("learned") else "none"
     sizes = {"d_ff": 16, "max_positions": 24, "positions": places, "norm": "rms_norm"}
+    sizes["kv_sources"] = (0, 0) if kind == "shared layers" else None
     return lib.Decoder(DecoderConfig(VOCAB, 2, LAYERS[kind], **sizes), seed=3, dtype=dtype)
 
 

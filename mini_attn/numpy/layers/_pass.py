@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
 from mini_attn.caching.validation import check_is_cache, joined
-from mini_attn.errors import ShapeError
+from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._module import check_positions
 from mini_attn.numpy.attention._visibility import Visibility, fit_mask
 from mini_attn.numpy.attention.mask import compare_positions
@@ -20,6 +20,15 @@ from mini_attn.shapes import check_flag
 Array = NDArray[Any]
 Tables = tuple[Array, Array]
 _NOTHING_TO_DO = Transaction()  # of a pass without caches
+
+
+class Kept(NamedTuple):
+    """Keys and values that a layer has made or read from its cache, for layers that read them."""
+
+    k: Array  # (batch, n_kv_heads, kv_len, head_dim)
+    v: Array  # (batch, n_kv_heads, kv_len, v_head_dim)
+    cached: Any  # what the cache has staged, None without one
+    cache: Any
 
 
 class Pass:
@@ -49,6 +58,8 @@ class Pass:
             self.positions = cache._next_positions(q_len, transaction)
         self._tables: dict[Any, Tables] = {}
         self._visibilities: list[tuple[Any, Array | None, Visibility]] = []
+        self.latest: Kept | None = None  # of the attention that ran last
+        self.kept: dict[int, Kept] = {}  # by layer, for those that read another's
 
     def tables(self, rotary: Rotary, dtype: np.dtype[Any]) -> Tables:
         """Cosines and sines at the new positions, once for all layers with the same rule."""
@@ -58,6 +69,15 @@ class Pass:
             kind = np.promote_types(dtype, np.float32)
             self._tables[rule] = cos_and_sin(self.positions, inv_freq, factor, kind)
         return self._tables[rule]
+
+    def hand_on(self, layer: int) -> None:
+        """Let later layers read what the attention that ran last has kept."""
+        if self.latest is None:  # a class from outside, or one that is wrapped
+            raise ConfigError(
+                f"layer {layer} is read by a later one, so the decoder must run its attention "
+                "itself: it is a class from outside, or wrapped, or has hooks"
+            )
+        self.kept[layer] = self.latest
 
     def visibility(
         self, q: Array, k: Array, cached: Any, cache: Any, window: Any, sink_tokens: int = 0
@@ -153,6 +173,16 @@ def run_layer(layer: Any, x: Array, forward_pass: Pass, cache: Any) -> Array:
     else:
         inside = joined(cache, forward_pass.transaction)
         out = layer(x, cache=inside, positions=forward_pass.given)
+    return out
+
+
+def run_decoder_layer(layer: Any, x: Array, forward_pass: Pass, cache: Any) -> Array:
+    """A layer of a decoder within its pass, where later ones may read what it keeps."""
+    if unwrapped(layer) or not getattr(layer, "_shares", False):
+        return run_layer(layer, x, forward_pass, cache)
+    inside = joined(cache, forward_pass.transaction)
+    given = forward_pass.positions if layer._reads else forward_pass.given
+    out: Array = layer(x, cache=inside, positions=given, kept=forward_pass.kept)
     return out
 
 

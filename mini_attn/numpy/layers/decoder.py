@@ -14,9 +14,16 @@ from mini_attn.caching.validation import check_cache, check_caches, check_range
 from mini_attn.config import DecoderConfig, check_decoder
 from mini_attn.errors import ConfigError
 from mini_attn.numpy._module import Module, check_token_ids, check_tokens, table_dtype
-from mini_attn.numpy.layers._pass import Pass, begin_pass, check_new_positions, run_layer
+from mini_attn.numpy.layers._pass import (
+    Pass,
+    begin_pass,
+    check_new_positions,
+    run_decoder_layer,
+    run_layer,
+)
 from mini_attn.numpy.layers.basic import Embedding, Linear, Norm
 from mini_attn.numpy.layers.experts import feed_forward
+from mini_attn.numpy.layers.shared import CrossLayerAttention
 from mini_attn.numpy.positions.position import sines_and_cosines
 from mini_attn.shapes import DType, check_count, check_flag
 from mini_attn.variants import variant
@@ -81,7 +88,12 @@ class DecoderLayer(Module):
         check_count("layer", layer, least=0)
         if layer >= config.n_layers:
             raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
-        attention = variant(config.attentions[layer].variant).layer_class("numpy")
+        self._source = config.sources[layer]
+        self._reads, self._is_read = self._source != layer, config.sources.count(layer) > 1
+        self._shares = self._reads or self._is_read
+        attention = CrossLayerAttention
+        if not self._reads:
+            attention = variant(config.attentions[layer].variant).layer_class("numpy")
         self._norms = config.norm_names
         norm = partial(Norm, config.d_model, config.norm, eps=config.eps, dtype=dtype)
         if self._norms.before_attention is not None:
@@ -95,10 +107,27 @@ class DecoderLayer(Module):
         parts = {name: type(getattr(self, name)).__name__ for name in ("self_attn", "mlp")}
         return {"d_model": len(self.post_attention_layernorm.weight), **parts}
 
-    def __call__(self, x: Array, *, cache: Any = None, positions: Array | None = None) -> Array:
-        """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
+    def __call__(
+        self,
+        x: Array,
+        *,
+        cache: Any = None,
+        positions: Array | None = None,
+        kept: dict[int, Any] | None = None,
+    ) -> Array:
+        """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`.
+
+        ``kept`` is what earlier layers of a decoder hand to those that read their keys and values;
+        a layer that is read adds its own.
+        """
         check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
+        if self._reads and (cache is not None or self._source not in (kept or {})):
+            raise ConfigError(
+                f"this layer reads the keys and values of layer {self._source}: it takes no cache, "
+                "and kept must hold what that layer made"
+            )
         forward_pass = begin_pass(x, cache, positions)
+        forward_pass.kept = {} if kept is None else kept
         if cache is not None:
             check_cache(cache, self.self_attn, len(x), x.dtype)
         out = self._run(x, forward_pass, cache)
@@ -110,7 +139,13 @@ class DecoderLayer(Module):
     def _run(self, x: Array, forward_pass: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
         norms = self._norms
-        y = run_layer(self.self_attn, self._norm(norms.before_attention, x), forward_pass, cache)
+        y = self._norm(norms.before_attention, x)
+        if self._reads:
+            cache = forward_pass.kept[self._source]
+        forward_pass.latest = None
+        y = run_layer(self.self_attn, y, forward_pass, cache)
+        if self._is_read:
+            forward_pass.hand_on(self._source)
         if norms.after_attention is not None:
             y = self._norm(norms.after_attention, y)
         x = x + y
@@ -191,10 +226,15 @@ class Decoder(Module):
     def _sizes(self) -> dict[str, Any]:
         return {**super()._sizes(), "d_model": self.config.d_model}
 
-    def new_caches(self, batch: int, capacity: int) -> list[Any]:
-        """One empty cache per layer, of the kind that its attention fills.
+    @property
+    def _keeping(self) -> list[Any]:
+        """The layers that keep keys and values of their own."""
+        return [self.layers[i] for i in self.config.keeping_layers]
 
-        ``caches = [layer.self_attn.new_cache(batch, capacity) for layer in layers]``
+    def new_caches(self, batch: int, capacity: int) -> list[Any]:
+        """One empty cache per layer that keeps keys and values, of the kind that it fills.
+
+        ``caches = [layers[i].self_attn.new_cache(batch, capacity) for i in keeping_layers]``
 
         Parameters
         ----------
@@ -211,7 +251,7 @@ class Decoder(Module):
         ConfigError
             If a number is below 1.
         """
-        return [layer.self_attn.new_cache(batch, capacity) for layer in self.layers]
+        return [layer.self_attn.new_cache(batch, capacity) for layer in self._keeping]
 
     def __call__(
         self,
@@ -230,7 +270,8 @@ class Decoder(Module):
         tokens : integer array (batch, seq)
             Token ids.
         caches : list of caches or None
-            Past keys and values of each layer; the new tokens are appended.
+            Past keys and values of each layer that keeps its own (``config.keeping_layers``); the
+            new tokens are appended.
         positions : integer array (seq,) or (batch, seq), or None
             Positions, -1 for padding; None continues the caches, or counts from 0.
         last_only : bool
@@ -248,7 +289,7 @@ class Decoder(Module):
         DTypeError
             If tokens or positions are not int32 or int64.
         ConfigError
-            If a token or position is out of range, or there is not one cache per layer.
+            If a token or position is out of range, or there is not one cache per keeping layer.
         CacheOverflowError
             If a cache is full. After any error the caches are as they were.
         """
@@ -274,8 +315,10 @@ class Decoder(Module):
         x = self._embed_tokens(tokens)
         if self.config.positions != "none":
             x = x + self._embed(forward_pass.positions, tokens.shape)
-        for layer, cache in zip(self.layers, caches, strict=True):
-            x = run_layer(layer, x, forward_pass, cache)
+        sources, given = self.config.kv_sources, iter(caches)
+        for i, layer in enumerate(self.layers):
+            keeps = sources is None or sources[i] == i
+            x = run_decoder_layer(layer, x, forward_pass, next(given) if keeps else None)
         return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
     def _logits(self, x: Array) -> Array:
@@ -305,7 +348,7 @@ class Decoder(Module):
         check_token_ids(tokens)
         self.embed_tokens._check_index(tokens)
         dtype = self.embed_tokens.weight.dtype
-        cached = check_caches(caches, self.layers, len(tokens), dtype)
+        cached = check_caches(caches, self._keeping, len(tokens), dtype)
         if positions is not None:
             check_new_positions(positions, tokens.shape)
         if self.config.positions != "none":

@@ -18,7 +18,7 @@ from mini_attn.numpy.attention.mask import check_window
 from mini_attn.numpy.caches.cache import KVCache
 from mini_attn.numpy.caches.cache_ring import SlidingWindowCache
 from mini_attn.numpy.layers._heads import draw_norms, merge, split
-from mini_attn.numpy.layers._pass import Pass, begin_pass
+from mini_attn.numpy.layers._pass import Kept, Pass, begin_pass
 from mini_attn.numpy.layers.basic import Linear
 from mini_attn.numpy.positions._rotary import Rotary
 from mini_attn.numpy.positions.position import alibi_slopes, fall_with_distance
@@ -270,17 +270,20 @@ class GroupedQueryAttention(Module):
     def _run(self, x: Array, forward_pass: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
         q, k, v = self._project_at(x, forward_pass.tables)
-        cached = None
-        if cache is not None:
+        cached, watched = None, getattr(cache, "watches", False)
+        if isinstance(cache, Kept):  # what another layer keeps
+            k, v, cached, cache = cache
+        elif cache is not None:
             cached = cache._append(k, v, forward_pass.given, forward_pass.transaction)
             k, v = cached.k, cached.v
+        forward_pass.latest = Kept(k, v, cached, cache)
         rule = self.config.window, self.config.sink_tokens
         visibility = forward_pass.visibility(q, k, cached, cache, *rule)
         keys = forward_pass.positions if cached is None else cached.positions
         bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
         found = attend_in_full(*asked)
-        if getattr(cache, "watches", False):  # it forgets by what each key has got
+        if watched:  # it forgets by what each key has got
             cache._observe(found.weights, forward_pass.transaction)
         return self.o_proj._run(merge(found.out))
 

@@ -40,7 +40,9 @@ def _run(
         x = x + F.embedding(positions, model.embed_positions.weight)
     elif config.positions == "sinusoidal":
         x = x + sinusoids(positions, config.d_model, x.dtype)
-    for layer, arrays in zip(model.layers, held, strict=True):
+    keeping = config.keeping_layers
+    for layer, source in zip(model.layers, config.sources, strict=True):
+        arrays = held[keeping.index(source)]
         norms, normed = layer._norms, layer._norm
         y = normed(norms.before_attention, x)
         y = layer.self_attn._static_step(y, positions, slot, arrays, kv_positions)
@@ -63,9 +65,10 @@ def _check(model: Decoder, token: Tensor, caches: Sequence[Any]) -> None:
     """Everything that the graph does not check."""
     if named_shapes(token=(token, "batch seq"))["seq"] != 1:
         raise ShapeError(f"token must be (batch, 1), got shape {tuple(token.shape)}")
-    if len(caches) != model.config.n_layers:
-        raise ConfigError(f"{model.config.n_layers} layers need as many caches, got {len(caches)}")
-    for layer, cache in zip(model.layers, caches, strict=True):
+    keeping = model._keeping
+    if len(caches) != len(keeping):
+        raise ConfigError(f"{len(keeping)} layers need as many caches, got {len(caches)}")
+    for layer, cache in zip(keeping, caches, strict=True):
         if type(cache) not in (KVCache, LatentCache):
             raise ConfigError(
                 "a compiled step writes into a KVCache or a LatentCache, whose slots stay where "

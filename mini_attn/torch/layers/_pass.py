@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from torch.nn.modules import module as _everywhere
 
 from mini_attn.caching import Transaction
 from mini_attn.caching.validation import check_is_cache, joined
-from mini_attn.errors import ShapeError
+from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_flag
 from mini_attn.torch._module import check_positions
 from mini_attn.torch.attention._visibility import Visibility, fit_mask
@@ -19,6 +19,15 @@ from mini_attn.torch.positions._rotary import Rotary
 
 Tables = tuple[Tensor, Tensor]
 _NOTHING_TO_DO = Transaction()  # of a pass without caches
+
+
+class Kept(NamedTuple):
+    """Keys and values that a layer has made or read from its cache, for layers that read them."""
+
+    k: Tensor  # (batch, n_kv_heads, kv_len, head_dim)
+    v: Tensor  # (batch, n_kv_heads, kv_len, v_head_dim)
+    cached: Any  # what the cache has staged, None without one
+    cache: Any
 
 
 class Pass:
@@ -49,6 +58,8 @@ class Pass:
             self.positions = cache._next_positions(q_len, transaction)
         self._tables: dict[Any, Tables] = {}
         self._visibilities: list[tuple[Any, Tensor | None, Visibility]] = []
+        self.latest: Kept | None = None  # of the attention that ran last
+        self.kept: dict[int, Kept] = {}  # by layer, for those that read another's
 
     def tables(self, rotary: Rotary, dtype: torch.dtype) -> Tables:
         """Cosines and sines at the new positions, once for all layers with the same rule."""
@@ -56,6 +67,15 @@ class Pass:
         if rule not in self._tables:
             self._tables[rule] = rotary.tables(self.positions, dtype)
         return self._tables[rule]
+
+    def hand_on(self, layer: int) -> None:
+        """Let later layers read what the attention that ran last has kept."""
+        if self.latest is None:  # a class from outside, or one that is wrapped
+            raise ConfigError(
+                f"layer {layer} is read by a later one, so the decoder must run its attention "
+                "itself: it is a class from outside, or wrapped, or has hooks"
+            )
+        self.kept[layer] = self.latest
 
     def visibility(
         self, q: Tensor, k: Tensor, cached: Any, cache: Any, window: Any, sink_tokens: int = 0
@@ -161,6 +181,16 @@ def run_layer(layer: Any, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
     else:
         inside = joined(cache, forward_pass.transaction)
         out = layer(x, cache=inside, positions=forward_pass.given)
+    return out
+
+
+def run_decoder_layer(layer: Any, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
+    """A layer of a decoder within its pass, where later ones may read what it keeps."""
+    if unwrapped(layer) or not getattr(layer, "_shares", False):
+        return run_layer(layer, x, forward_pass, cache)
+    inside = joined(cache, forward_pass.transaction)
+    given = forward_pass.positions if layer._reads else forward_pass.given
+    out: Tensor = layer(x, cache=inside, positions=given, kept=forward_pass.kept)
     return out
 
 

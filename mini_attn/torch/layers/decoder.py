@@ -19,11 +19,13 @@ from mini_attn.torch.layers._pass import (
     Pass,
     begin_pass,
     check_new_positions,
+    run_decoder_layer,
     run_layer,
     working_dtype,
 )
 from mini_attn.torch.layers.basic import Embedding, Linear, Norm, linear
 from mini_attn.torch.layers.experts import feed_forward
+from mini_attn.torch.layers.shared import CrossLayerAttention
 from mini_attn.torch.positions.position import sinusoids
 from mini_attn.variants import variant
 
@@ -94,7 +96,12 @@ class DecoderLayer(Module):
         check_count("layer", layer, least=0)
         if layer >= config.n_layers:
             raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
-        attention = variant(config.attentions[layer].variant).layer_class("torch")
+        self._source = config.sources[layer]
+        self._reads, self._is_read = self._source != layer, config.sources.count(layer) > 1
+        self._shares = self._reads or self._is_read
+        attention = CrossLayerAttention
+        if not self._reads:
+            attention = variant(config.attentions[layer].variant).layer_class("torch")
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self._norms = config.norm_names
         norm = partial(Norm, config.d_model, config.norm, eps=config.eps, **kind)
@@ -109,10 +116,27 @@ class DecoderLayer(Module):
         parts = {name: type(getattr(self, name)).__name__ for name in ("self_attn", "mlp")}
         return {"d_model": len(self.post_attention_layernorm.weight), **parts}
 
-    def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
-        """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        cache: Any = None,
+        positions: Tensor | None = None,
+        kept: dict[int, Any] | None = None,
+    ) -> Tensor:
+        """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`.
+
+        ``kept`` is what earlier layers of a decoder hand to those that read their keys and values;
+        a layer that is read adds its own.
+        """
         check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
+        if self._reads and (cache is not None or self._source not in (kept or {})):
+            raise ConfigError(
+                f"this layer reads the keys and values of layer {self._source}: it takes no cache, "
+                "and kept must hold what that layer made"
+            )
         forward_pass = begin_pass(x, cache, positions)
+        forward_pass.kept = {} if kept is None else kept
         if cache is not None:
             check_cache(cache, self.self_attn, len(x), working_dtype(x))
         out = self._run(x, forward_pass, cache)
@@ -124,7 +148,13 @@ class DecoderLayer(Module):
     def _run(self, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
         norms = self._norms
-        y = run_layer(self.self_attn, self._norm(norms.before_attention, x), forward_pass, cache)
+        y = self._norm(norms.before_attention, x)
+        if self._reads:
+            cache = forward_pass.kept[self._source]
+        forward_pass.latest = None
+        y = run_layer(self.self_attn, y, forward_pass, cache)
+        if self._is_read:
+            forward_pass.hand_on(self._source)
         if norms.after_attention is not None:
             y = self._norm(norms.after_attention, y)
         x = x + y
@@ -211,10 +241,15 @@ class Decoder(Module):
     def _sizes(self) -> dict[str, Any]:
         return {**super()._sizes(), "d_model": self.config.d_model}
 
-    def new_caches(self, batch: int, capacity: int) -> list[Any]:
-        """One empty cache per layer, of the kind that its attention fills.
+    @property
+    def _keeping(self) -> list[Any]:
+        """The layers that keep keys and values of their own."""
+        return [self.layers[i] for i in self.config.keeping_layers]
 
-        ``caches = [layer.self_attn.new_cache(batch, capacity) for layer in layers]``
+    def new_caches(self, batch: int, capacity: int) -> list[Any]:
+        """One empty cache per layer that keeps keys and values, of the kind that it fills.
+
+        ``caches = [layers[i].self_attn.new_cache(batch, capacity) for i in keeping_layers]``
 
         Parameters
         ----------
@@ -231,7 +266,7 @@ class Decoder(Module):
         ConfigError
             If a number is below 1.
         """
-        layers = (layer for layer in self.layers if isinstance(layer, DecoderLayer))
+        layers = (layer for layer in self._keeping if isinstance(layer, DecoderLayer))
         return [layer.self_attn.new_cache(batch, capacity) for layer in layers]
 
     def forward(
@@ -251,7 +286,8 @@ class Decoder(Module):
         tokens : integer tensor (batch, seq)
             Token ids.
         caches : list of caches or None
-            Past keys and values of each layer; the new tokens are appended.
+            Past keys and values of each layer that keeps its own (``config.keeping_layers``); the
+            new tokens are appended.
         positions : integer tensor (seq,) or (batch, seq), or None
             Positions, -1 for padding; None continues the caches, or counts from 0.
         last_only : bool
@@ -269,7 +305,7 @@ class Decoder(Module):
         DTypeError
             If tokens or positions are not int32 or int64.
         ConfigError
-            If a token or position is out of range, or there is not one cache per layer.
+            If a token or position is out of range, or there is not one cache per keeping layer.
         CacheOverflowError
             If a cache is full. After any error the caches are as they were.
         """
@@ -295,8 +331,10 @@ class Decoder(Module):
         x = self._embed_tokens(tokens)
         if self.config.positions != "none":
             x = x + self._embed(forward_pass.positions, tokens.shape)
-        for layer, cache in zip(self.layers, caches, strict=True):
-            x = run_layer(layer, x, forward_pass, cache)
+        sources, given = self.config.kv_sources, iter(caches)
+        for i, layer in enumerate(self.layers):
+            keeps = sources is None or sources[i] == i
+            x = run_decoder_layer(layer, x, forward_pass, next(given) if keeps else None)
         return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
     def _logits(self, x: Tensor) -> Tensor:
@@ -324,7 +362,7 @@ class Decoder(Module):
         check_token_ids(tokens)
         self.embed_tokens._check_index(tokens)
         dtype = working_dtype(self.embed_tokens.weight)
-        cached = check_caches(caches, self.layers, len(tokens), dtype)
+        cached = check_caches(caches, self._keeping, len(tokens), dtype)
         if positions is not None:
             check_new_positions(positions, tokens.shape)
         if self.config.positions != "none":

@@ -18,7 +18,7 @@ from mini_attn.torch.attention.mask import check_window
 from mini_attn.torch.caches.cache import KVCache
 from mini_attn.torch.caches.cache_ring import SlidingWindowCache
 from mini_attn.torch.layers._heads import draw_norms, merge, split
-from mini_attn.torch.layers._pass import Pass, begin_pass, working_dtype
+from mini_attn.torch.layers._pass import Kept, Pass, begin_pass, working_dtype
 from mini_attn.torch.layers.basic import Linear
 from mini_attn.torch.positions._rotary import Rotary
 from mini_attn.torch.positions.position import alibi_slopes, fall_with_distance
@@ -279,15 +279,18 @@ class GroupedQueryAttention(Module):
         """The layer without checks; what goes into the cache counts once the pass commits."""
         q, k, v = self._project_at(x, forward_pass.tables)
         given, transaction = forward_pass.given, forward_pass.transaction
-        cached = None if cache is None else cache._append(k, v, given, transaction)
-        if cached is not None:
+        cached, watched = None, getattr(cache, "watches", False)
+        if isinstance(cache, Kept):  # what another layer keeps
+            k, v, cached, cache = cache
+        elif cache is not None:
+            cached = cache._append(k, v, given, transaction)
             k, v = cached.k, cached.v
+        forward_pass.latest = Kept(k, v, cached, cache)
         rule = self.config.window, self.config.sink_tokens
         visibility = forward_pass.visibility(q, k, cached, cache, *rule)
         keys = forward_pass.positions if cached is None else cached.positions
         bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
-        watched = getattr(cache, "watches", False)
         out = attend_watched(cache, transaction, *asked) if watched else attend(*asked)
         return self.o_proj(merge(out))
 
@@ -334,7 +337,8 @@ class GroupedQueryAttention(Module):
         """One token (batch, 1, d_model) into a slot of whole cache arrays; unchecked, traceable."""
         q, k, v = self._project_at(x, lambda rotary, kind: rotary.tables(positions, kind))
         for cached, new in zip(arrays, (k, v), strict=True):
-            cached.index_copy_(2, slot, new)
+            if new is not None:  # else the layer reads another's, which has written them
+                cached.index_copy_(2, slot, new)
         bias = None if self._slopes is None else self._alibi(positions, kv_positions)
         rule = self.config.window, self.config.sink_tokens
         visibility = of_one_token(positions, kv_positions, *rule)
