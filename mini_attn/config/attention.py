@@ -58,6 +58,11 @@ class AttentionConfig:
     qk_norm_over : {"head", "width"}
         What ``qk_norm`` takes one root mean square over: the ``head_dim`` numbers of a head, with
         one gain for all heads, or the numbers of all heads together.
+    v_norm : bool
+        Whether each head's value is divided by its root mean square, without a gain (Gemma 4).
+    k_eq_v : bool
+        Whether the key projection makes the values too: there is no value projection, and a value
+        is the key before it is normalized and rotated.
 
     Raises
     ------
@@ -88,6 +93,8 @@ class AttentionConfig:
     sink_tokens: int = 0
     sinks: bool = False
     qk_norm_over: str = "head"
+    v_norm: bool = False
+    k_eq_v: bool = False
 
     def __post_init__(self) -> None:
         for name in ("d_model", "n_heads", "head_dim"):
@@ -112,9 +119,14 @@ class AttentionConfig:
         for name in ("softcap", "scale"):
             check_positive(name, getattr(self, name))
         check_number("eps", self.eps, above=0)
-        for name in ("bias", "out_bias", "qk_norm", "alibi", "sinks"):
+        for name in ("bias", "out_bias", "qk_norm", "alibi", "sinks", "v_norm", "k_eq_v"):
             check_flag(name, getattr(self, name))
         check_choice("qk_norm_over", self.qk_norm_over, ("head", "width"))
+        if self.k_eq_v and self.v_head_dim != self.head_dim:
+            raise ConfigError(
+                f"k_eq_v makes values of keys, so both need one size, got head_dim = "
+                f"{self.head_dim} and v_head_dim = {self.v_head_dim}"
+            )
         _check_rope(self.rope, self.head_dim)
         if self.rope is not None and getattr(self.rope.scaling, "mscale_all_dim", None):
             raise ConfigError(
@@ -147,6 +159,10 @@ def _check_rope(rope: RopeConfig | None, width: int) -> None:
     if turned % 2 or turned > width:
         raise ConfigError(
             f"rotary embedding turns pairs: rotary_dim = {turned} must be even and at most {width}"
+        )
+    if rope.rotated_pairs is not None and 2 * rope.rotated_pairs > turned:
+        raise ConfigError(
+            f"rotated_pairs = {rope.rotated_pairs}, but {turned} numbers make {turned // 2} pairs"
         )
 
 

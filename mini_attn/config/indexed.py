@@ -20,7 +20,8 @@ class IndexedConfig(AttentionConfig):
     ----------
     d_model, n_heads, head_dim, n_kv_heads, v_head_dim, bias, out_bias
         As in `AttentionConfig`.
-    qk_norm, qk_norm_over, softcap, window, scale, eps, rope, alibi, sink_tokens, sinks
+    qk_norm, qk_norm_over, softcap, window, scale, eps, rope, alibi, sink_tokens, sinks,
+    v_norm, k_eq_v
         As in `AttentionConfig`.
     index_n_heads : int
         Heads of the indexer, which share one key.

@@ -25,7 +25,8 @@ class NativeSparseConfig(AttentionConfig):
     ----------
     d_model, n_heads, head_dim, n_kv_heads, v_head_dim, bias, out_bias
         As in `AttentionConfig`.
-    qk_norm, qk_norm_over, softcap, scale, eps, rope, alibi, sink_tokens, sinks
+    qk_norm, qk_norm_over, softcap, scale, eps, rope, alibi, sink_tokens, sinks,
+    v_norm, k_eq_v
         As in `AttentionConfig`; the last three are refused.
     block_size : int
         Tokens of a block, whose mean is one key and one value.

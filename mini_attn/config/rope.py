@@ -276,11 +276,15 @@ class RopeConfig:
         Leading numbers of a head that rotate; None means all.
     scaling : RopeScaling or None
         Rule for contexts beyond the trained one; None leaves the frequencies.
+    rotated_pairs : int or None
+        Of the pairs, only so many of the fastest rotate, each as fast as it would among all; None
+        means all do.
 
     Raises
     ------
     ConfigError
-        If the layout is unknown, theta not above 0, or rotary_dim odd.
+        If the layout is unknown, theta not above 0, rotary_dim odd, or more pairs would rotate
+        than there are.
 
     Examples
     --------
@@ -292,12 +296,15 @@ class RopeConfig:
     theta: float = 10000.0
     rotary_dim: int | None = None
     scaling: RopeScaling | None = None
+    rotated_pairs: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("layout", self.layout, ("half", "interleaved"))
         check_number("theta", self.theta, above=0)
         if self.rotary_dim is not None and check_count("rotary_dim", self.rotary_dim) % 2:
             raise ConfigError(f"rotary_dim must be even, got {self.rotary_dim}")
+        if self.rotated_pairs is not None:
+            check_count("rotated_pairs", self.rotated_pairs)
         if self.scaling is not None and not isinstance(self.scaling, RopeScaling):
             raise ConfigError(f"scaling must be one of the six rules, got {self.scaling!r:.60}")
 

@@ -51,13 +51,16 @@ class HeadsCost:
         out = model.n_heads * model.v_head_dim * d_model
         biases = rows * (model.biases in ("qkv", "attention", "all"))
         biases += d_model * (model.biases in ("attention", "all"))
-        norms = {"none": 0, "head": 2 * model.head_dim, "width": self._queries_and_keys(model)}
+        normed = 1 if model.reads_kv else 2
+        norms = {"none": 0, "head": normed * model.head_dim, "width": self._queries_and_keys(model)}
         sinks = model.n_heads if model.sinks else 0
         return int(d_model * rows + out + biases + norms[model.qk_norm] + sinks)
 
     def normed(self, model: Any) -> int:
         """Numbers of a token that norms inside the layer take."""
-        return 0 if model.qk_norm == "none" else self._queries_and_keys(model)
+        normed = 0 if model.qk_norm == "none" else self._queries_and_keys(model)
+        values = 0 if model.reads_kv or not model.v_norm else model.n_kv_heads * model.v_head_dim
+        return int(normed + values)
 
     def dims_per_pair(self, model: Any) -> tuple[int, int]:
         """Numbers that a head multiplies for one cached token: for its score, and to sum up."""
@@ -85,9 +88,11 @@ class HeadsCost:
         }
 
     def _queries_and_keys(self, model: Any) -> int:
-        """Numbers of a token's queries and keys."""
-        return int((model.n_heads + model.n_kv_heads) * model.head_dim)
+        """Numbers of a token's queries and of the keys that the layer makes."""
+        keys = 0 if model.reads_kv else model.n_kv_heads
+        return int((model.n_heads + keys) * model.head_dim)
 
     def _projected(self, model: Any) -> int:
-        """Numbers that a token is projected to: queries, keys and values."""
-        return self._queries_and_keys(model) + int(model.n_kv_heads * model.v_head_dim)
+        """Numbers that a token is projected to: queries, and keys and values that it makes."""
+        values = 0 if model.reads_kv or model.k_eq_v else model.n_kv_heads * model.v_head_dim
+        return self._queries_and_keys(model) + int(values)

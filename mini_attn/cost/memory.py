@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import Any
 
@@ -41,15 +42,60 @@ class Factor:
 _RING = Ring()
 
 
-def layer_kinds(model: Any) -> list[tuple[int, int | None]]:
-    """Count layers by the keys they keep, first tokens and window together; None keeps all.
+class LayerSizes:
+    """A model as layers of one kind see it: its sizes, but for those in which they differ."""
+
+    reads_kv: bool
+
+    def __init__(self, model: Any, sizes: dict[str, Any]) -> None:
+        vars(self).update(sizes, _model=model)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+
+@dataclass(frozen=True)
+class LayerKind:
+    """Layers of a model that cost the same.
+
+    Parameters
+    ----------
+    layers : int
+        How many there are.
+    kept : int or None
+        Keys that each sees, first tokens and window together; None sees all.
+    sizes : LayerSizes
+        The model's sizes in such a layer; ``reads_kv`` where it keeps nothing of its own.
+    """
+
+    layers: int
+    kept: int | None
+    sizes: Any
+
+
+@lru_cache(maxsize=512)
+def layer_kinds(model: Any) -> tuple[LayerKind, ...]:
+    """Count layers by what they see and keep; those that see all come first.
 
     Counted, first tokens and a window are a window of both: who sees fewer sees all there are.
     """
-    full = model.n_full_layers
-    kept = None if model.window is None else model.window + model.sink_tokens
-    kinds = [(full, None), (model.n_layers - full, kept)]
-    return [(layers, kept) for layers, kept in kinds if layers]
+    window = None if model.window is None else model.window + model.sink_tokens
+    counts: dict[tuple[bool, bool], list[int]] = {}
+    for layer in range(model.n_layers):
+        kind = (model.window_of(layer) is not None, model.kind_sizes(layer)["reads_kv"])
+        counts.setdefault(kind, []).append(layer)
+    return tuple(
+        LayerKind(
+            len(layers), window if windowed else None,
+            LayerSizes(model, model.kind_sizes(layers[0])),
+        )
+        for (windowed, _), layers in sorted(counts.items())
+    )  # fmt: skip
+
+
+def keeping_kinds(model: Any) -> list[LayerKind]:
+    """Return the kinds whose layers keep something of their own."""
+    return [kind for kind in layer_kinds(model) if not kind.sizes.reads_kv]
 
 
 def keys_at_hand(q_len: int, kv_len: int, window: int | None) -> int:
@@ -94,7 +140,7 @@ def whole_bytes(numbers: int, dtype_bytes: float) -> int:
 def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
     """Bytes that one more token adds to the cache of one sequence.
 
-    ``n_layers * numbers_per_token * dtype_bytes``
+    ``sum over layers that keep of numbers_per_token * dtype_bytes``
 
     Parameters
     ----------
@@ -121,11 +167,12 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
     131072
     """
     model = listed(model)
-    each = numbers_per_token(model)
-    if each.denominator == 1:
-        return whole_bytes(model.n_layers * each.numerator, dtype_bytes)
+    kinds = keeping_kinds(model)
+    every = sum((k.layers * numbers_per_token(k.sizes) for k in kinds), Fraction(0))
+    if every.denominator == 1:
+        return whole_bytes(every.numerator, dtype_bytes)
     check_dtype_bytes(dtype_bytes)
-    return ceil(model.n_layers * each * Fraction(dtype_bytes))
+    return ceil(every * Fraction(dtype_bytes))
 
 
 def cache_bytes(
@@ -182,15 +229,17 @@ def cache_bytes(
     model = listed(model)
     check_count("batch", batch)
     check_count("context", context, least=0)
+    kinds = keeping_kinds(model)
     if isinstance(storage, Quantized):
-        return batch * model.n_layers * storage.layer_bytes(model, context, dtype_bytes)
+        each = (k.layers * storage.layer_bytes(k.sizes, context, dtype_bytes) for k in kinds)
+        return batch * sum(each)
     numbers = batch * sum(
-        layers * numbers_held(model, storage.slots(context, kept))
-        for layers, kept in layer_kinds(model)
+        k.layers * numbers_held(k.sizes, storage.slots(context, k.kept)) for k in kinds
     )
     if isinstance(storage, Paged):
-        shared = numbers_held(model, storage.shared_slots(context))
-        numbers -= (batch - 1) * model.n_layers * shared
+        slots = storage.shared_slots(context)
+        shared = sum(k.layers * numbers_held(k.sizes, slots) for k in kinds)
+        numbers -= (batch - 1) * shared
     return whole_bytes(numbers, dtype_bytes)
 
 
@@ -240,23 +289,34 @@ def cache_formula(
     cache_bytes(  # checks all
         model, batch=batch, context=context, dtype_bytes=dtype_bytes, storage=storage
     )
-    spans: dict[int, int] = {}  # tokens that leave numbers once, and how many numbers
-    for field in variant(model.attention).cache:
-        span = field.tokens(model) if field.per else 0
-        spans[span] = spans.get(span, 0) + field.numbers(model)
+    kinds = keeping_kinds(model)
+    alike = len({_spans(kind.sizes)[0] for kind in kinds}) == 1
+    if isinstance(storage, Paged) and alike:  # pages of all layers hold all tokens
+        kinds = [LayerKind(sum(kind.layers for kind in kinds), None, kinds[0].sizes)]
     return [
         [
             Factor("numbers a block" if span else "numbers a token", numbers),
-            Factor(layers_label, layers),
+            Factor(layers_label, kind.layers),
             Factor(_IN_BLOCKS[tokens_label] if span else tokens_label, tokens),
             Factor("sequences", sequences),
             Factor("bytes", dtype_bytes),
         ]
-        for span, numbers in spans.items()
-        for layers_label, layers, tokens_label, tokens, sequences in _terms(
-            model, batch, context, storage, span or 1
+        for place in range(len(_spans(kinds[0].sizes)))
+        for kind in kinds
+        for span, numbers in (_spans(kind.sizes)[place],)
+        for layers_label, tokens_label, tokens, sequences in _terms(
+            kind, batch, context, storage, span or 1
         )
     ]
+
+
+def _spans(sizes: Any) -> list[tuple[int, int]]:
+    """Tokens that leave numbers once, 0 where each does, and how many numbers."""
+    spans: dict[int, int] = {}
+    for field in variant(sizes.attention).cache:
+        span = field.tokens(sizes) if field.per else 0
+        spans[span] = spans.get(span, 0) + field.numbers(sizes)
+    return list(spans.items())
 
 
 _IN_BLOCKS = {
@@ -268,20 +328,17 @@ _IN_BLOCKS = {
 
 
 def _terms(
-    model: Any, batch: int, context: int, storage: Ring | Paged, span: int
-) -> list[tuple[str, int, str, int, int]]:
-    """Layers and tokens, or blocks of so many, each with its words, and sequences."""
-    full = model.n_full_layers
+    kind: LayerKind, batch: int, context: int, storage: Ring | Paged, span: int
+) -> list[tuple[str, str, int, int]]:
+    """Words for layers and for tokens, tokens or blocks of so many, and sequences."""
     if isinstance(storage, Paged):
         shared = storage.shared_slots(context) // span
         own = storage.slots(context, None) // span - shared
-        terms = [("layers", model.n_layers, "slots of its own", own, batch)]
-        return terms + ([("layers", model.n_layers, "shared slots", shared, 1)] if shared else [])
-    terms = [("layers", full, "tokens", context // span, batch)] if full else []
-    if full < model.n_layers:
-        kept = min(context, model.window + model.sink_tokens) // span
-        terms.append(("windowed layers", model.n_layers - full, "tokens kept", kept, batch))
-    return terms
+        terms = [("layers", "slots of its own", own, batch)]
+        return terms + ([("layers", "shared slots", shared, 1)] if shared else [])
+    if kind.kept is None:
+        return [("layers", "tokens", context // span, batch)]
+    return [("windowed layers", "tokens kept", min(context, kind.kept) // span, batch)]
 
 
 def copied_rows(n: int) -> int:

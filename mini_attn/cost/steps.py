@@ -109,14 +109,16 @@ def step_bytes(
     each = dtype_bytes if cache_dtype_bytes is None else cache_dtype_bytes
     costs = variant(model.attention).costs()
     read = written = 0
-    for layers, kept in layer_kinds(model):
-        read += layers * costs.read(model, q_len, kv_len, kept)
+    for kind in layer_kinds(model):
+        read += kind.layers * costs.read(kind.sizes, q_len, kv_len, kind.kept)
+        if kind.sizes.reads_kv:
+            continue
         left = q_len
-        if kept is not None:  # of the new tokens: the last ones, and first ones before them
+        if kind.kept is not None:  # of the new tokens: the last ones, and first ones before them
             early = min(model.sink_tokens, kv_len - model.window) - (kv_len - q_len)
             left = min(q_len, model.window) + max(0, early)
-        new = numbers_held(model, kv_len) - numbers_held(model, kv_len - left)
-        written += layers * new
+        new = numbers_held(kind.sizes, kv_len) - numbers_held(kind.sizes, kv_len - left)
+        written += kind.layers * new
     return {
         "weights": ceil(_read_parameters(model, batch * q_len, experts) * dtype_bytes),
         "cache read": whole_bytes(batch * read, each),
@@ -180,7 +182,11 @@ def activation_bytes(
     check_count("logit_rows", logit_rows, least=0)
     rows, d_model, n_layers = batch * q_len, model.d_model, model.n_layers
     sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
-    layer = variant(model.attention).costs().activation_values(model, **sizes, fused=fused)
+    costs, parts = variant(model.attention).costs(), dict[str, int]()
+    for kind in layer_kinds(model):
+        layer = costs.activation_values(kind.sizes, **sizes, fused=fused)
+        for part, count in layer.items():
+            parts[part] = parts.get(part, 0) + kind.layers * count
 
     def mlp(d_ff: int) -> int:
         return 2 * d_model + model.mlp_matrices * d_ff
@@ -189,7 +195,7 @@ def activation_bytes(
     chosen = model.experts_per_token + model.n_shared_experts
     inside = (n_layers - sparse) * mlp(model.d_ff) + sparse * chosen * mlp(model.expert_d_ff)
     numbers = {
-        **{part: n_layers * count for part, count in layer.items()},
+        **parts,
         "mlp": rows * inside,
         "logits": batch * logit_rows * (d_model + model.vocab_size),
     }
@@ -237,8 +243,10 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     """
     model = listed(model)
     check_dtype_bytes(dtype_bytes)
-    met = sum(variant(model.attention).costs().dims_per_pair(model))
-    return float(2 * model.n_heads * met / (dtype_bytes * numbers_per_token(model)))
+    costs, kinds = variant(model.attention).costs(), layer_kinds(model)
+    met = sum(k.layers * sum(costs.dims_per_pair(k.sizes)) for k in kinds)
+    read = sum(k.layers * numbers_per_token(k.sizes) for k in kinds)
+    return float(2 * model.n_heads * met / (dtype_bytes * read))
 
 
 def step_operations(

@@ -178,10 +178,10 @@ def _attention_work(model: Any, sizes: dict[str, Any], form: str | None) -> dict
     if form is not None and not entry.forms:
         raise ConfigError(f"{model.attention} has one form, got {form!r}: leave it out")
     work: dict[str, int] = {}
-    for layers, kept in layer_kinds(model):
-        layer = entry.costs().flops(model, **sizes, form=form, window=kept)
+    for kind in layer_kinds(model):
+        layer = entry.costs().flops(kind.sizes, **sizes, form=form, window=kind.kept)
         for part, flops in layer.items():
-            work[part] = work.get(part, 0) + layers * flops
+            work[part] = work.get(part, 0) + kind.layers * flops
     return work
 
 
@@ -303,18 +303,17 @@ def elementwise_ops(
     model = listed(model)
     rows = check_count("batch", batch) * check_count("q_len", q_len)
     check_count("kv_len", kv_len)
-    costs = variant(model.attention).costs()
+    costs, kinds = variant(model.attention).costs(), layer_kinds(model)
     pairs = batch * sum(
-        layers * costs.pairs(model, q_len, kv_len, causal, kept)
-        for layers, kept in layer_kinds(model)
+        k.layers * costs.pairs(k.sizes, q_len, kv_len, causal, k.kept) for k in kinds
     )
     norms = model.norms_per_layer * model.n_layers + 1 + (1 if model.embedding_norm else 0)
-    inner = costs.normed(model)
+    inner = sum(k.layers * costs.normed(k.sizes) for k in kinds)
     sinks = rows * model.n_layers if model.sinks else 0  # one for each row of scores
     return {
         "softmax": model.n_heads * (5 * pairs + 3 * sinks),
         "activation": rows * _mlp_widths(model)[0],
-        "norms": 4 * rows * (model.d_model * norms + inner * model.n_layers),
+        "norms": 4 * rows * (model.d_model * norms + inner),
     }
 
 

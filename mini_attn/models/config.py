@@ -73,6 +73,11 @@ class _Described:
     family: str = ""
     published: str = ""
     full_layers: tuple[int, ...] = ()
+    full_head_dim: int = 0
+    full_n_kv_heads: int = 0
+    n_kv_shared_layers: int = 0
+    k_eq_v: bool = False
+    v_norm: bool = False
     own: tuple[tuple[str, Any], ...] = ()
 
 
@@ -147,6 +152,15 @@ class ModelConfig(_Described):
         ``"2024-04"``; empty where nobody published it.
     full_layers : tuple of int
         Layers that keep all tokens, counted from 0, where no ``full_every`` says which.
+    full_head_dim, full_n_kv_heads : int
+        Sizes of the layers that keep all tokens, where they differ from those with a window; 0
+        means they don't.
+    n_kv_shared_layers : int
+        So many last layers keep nothing: each reads the last layer before them that sees as far.
+    k_eq_v : bool
+        Whether the layers that keep all tokens make values with their key projection.
+    v_norm : bool
+        Whether values are normalized, without a weight.
     **sizes : int or None
         Sizes that some variants alone have, under the registry's names: ``window``,
         ``kv_lora_rank`` and so on. All can be read as attributes: where a model has no such size,
@@ -204,6 +218,7 @@ class ModelConfig(_Described):
             check_choice(name, getattr(self, name), allowed)
         check_heads(self.n_heads, self.n_kv_heads)
         self._check_attention()
+        self._check_kinds()
         if self.n_experts:
             self._check_experts()
         rising = all(a < b for a, b in pairwise((-1, *self.full_layers, self.n_layers)))
@@ -211,6 +226,26 @@ class ModelConfig(_Described):
             raise ConfigError(
                 f"full_layers must rise and lie in 0 … {self.n_layers - 1}, with no full_every "
                 f"beside them, got {self.full_layers!r:.80} and full_every = {self.full_every}"
+            )
+
+    def _check_kinds(self) -> None:
+        """Refuse layers of two sizes or that share where there is nothing to differ or to read."""
+        own = {name: getattr(self, name) for name in ("full_head_dim", "full_n_kv_heads")}
+        if any(own.values()):
+            if self.window is None or variant(self.attention).length_rule != "window":
+                raise ConfigError(f"{self.attention} has layers of one kind, got {own}")
+            check_heads(self.n_heads, self.full_n_kv_heads or self.n_kv_heads)
+        shared = self.n_kv_shared_layers
+        if not shared:
+            return
+        if variant(self.attention).config_class != "AttentionConfig":
+            raise ConfigError(f"layers share keys and values of heads, got {self.attention}")
+        kept = {self.window_of(layer) for layer in range(self.n_layers - shared)}
+        needed = {self.window_of(layer) for layer in range(self.n_layers)}
+        if needed - kept:
+            raise ConfigError(
+                f"the last {shared} of {self.n_layers} layers read others, and no layer before "
+                f"them sees {' or '.join(str(each or 'all') for each in needed - kept)} keys"
             )
 
     def _check_experts(self) -> None:
@@ -290,12 +325,37 @@ class ModelConfig(_Described):
             return None
         return self.window
 
+    def source_of(self, layer: int) -> int:
+        """The layer whose keys and values a layer reads: itself, or the last that sees as far."""
+        own = self.n_layers - self.n_kv_shared_layers
+        if layer < own:
+            return layer
+        return max(i for i in range(own) if self.window_of(i) == self.window_of(layer))
+
+    @property
+    def reads_kv(self) -> bool:
+        """Return whether it reads another layer's keys and values: the model itself does not."""
+        return False
+
+    def kind_sizes(self, layer: int) -> dict[str, Any]:
+        """Sizes of a layer that differ from the model's own, and whether it reads another's."""
+        if self.window is None or self.window_of(layer) is not None:
+            sizes: dict[str, Any] = {"k_eq_v": self.k_eq_v and self.window is None}
+        else:
+            sizes = {"k_eq_v": self.k_eq_v}
+            if self.full_head_dim:
+                sizes |= dict.fromkeys(("head_dim", "v_head_dim"), self.full_head_dim)
+            if self.full_n_kv_heads:
+                sizes["n_kv_heads"] = self.full_n_kv_heads
+        return sizes | {"reads_kv": layer >= self.n_layers - self.n_kv_shared_layers}
+
     def layer_config(self, layer: int = 0) -> Any:
         """The attention of a layer, as the classes of both backends take it."""
         window = self.window_of(layer)
         if window is None and "window" in variant(self.attention).choice:
             window = self.window  # which it reads besides, and keeps all
         sizes = self.named_sizes | {"window": window, "q_lora_rank": self.q_lora_rank or None}
+        sizes |= self.kind_sizes(layer)
         sizes["sink_tokens"] = self.sink_tokens if window else 0
         sizes["rope"] = self.local_rope if window and self.local_rope else self.rope
         whole = self.biases in ("attention", "all")
@@ -358,6 +418,7 @@ class ModelConfig(_Described):
             embed_scale=self.d_model**0.5 if self.scaled_embeddings else None,
             logit_softcap=self.logit_softcap,
             experts=(experts if dense else experts[0]) if experts else None,
+            kv_sources=tuple(map(self.source_of, range(wanted))),
         )
 
     def _experts(self) -> ExpertConfig:

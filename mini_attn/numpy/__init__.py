@@ -70,7 +70,6 @@ from mini_attn.numpy.layers.heads import (
 from mini_attn.numpy.layers.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
 from mini_attn.numpy.layers.latent import MultiHeadLatentAttention
 from mini_attn.numpy.layers.nsa import NativeSparseAttention
-from mini_attn.numpy.layers.shared import CrossLayerAttention
 from mini_attn.numpy.positions.position import (
     LearnedPositions,
     RelativePositions,
@@ -94,7 +93,6 @@ __all__ = [
     "CacheStateError",
     "CheckFailed",
     "ConfigError",
-    "CrossLayerAttention",
     "DTypeError",
     "Decoder",
     "DecoderLayer",

@@ -1,6 +1,7 @@
-"""Layers that read what an earlier layer keeps, in NumPy, for readers of the first text.
+"""Layers that read what an earlier layer keeps, for readers of the first text.
 
-Written as it is, and with its functions: each formula as code, no checks, no class.
+Written as it is, and with its functions: each formula as code, no checks,
+no class.
 """
 
 import numpy as np
@@ -18,8 +19,8 @@ from mini_attn.plain import (
 )
 
 
-def keys_and_values(x, W, positions, cache, *, n_kv_heads, window, layout):
-    """What a layer keeps: its keys, rotated, its values and their positions."""
+def keys_and_values(x, W, positions, cache, n_kv_heads, window, layout):
+    """Make what a layer keeps: rotated keys, values and their positions."""
     k = split_heads(x @ W["k"], n_kv_heads)  # (batch, n_kv_heads, q_len, head_dim)
     v = split_heads(x @ W["v"], n_kv_heads)  # (…, v_head_dim)
     k = rope(k, positions, layout)
@@ -29,7 +30,7 @@ def keys_and_values(x, W, positions, cache, *, n_kv_heads, window, layout):
     return keep(cache, k, v, positions)  # kv_len instead of q_len
 
 
-def read(x, W, kept, positions, *, n_heads, window, layout):
+def read(x, W, kept, positions, window, *, n_heads, layout):
     """Gather from what a layer keeps, this one or another."""
     k, v, kv_positions = kept
     q = split_heads(x @ W["q"], n_heads)  # (batch, n_heads, q_len, head_dim)
@@ -40,22 +41,29 @@ def read(x, W, kept, positions, *, n_heads, window, layout):
 
 
 def logits_of_sharing(
-    tokens, W, sources, windows, positions, caches, *, n_heads, n_kv_heads, layout
+    tokens,
+    W,
+    sources,
+    windows,
+    positions,
+    caches,
+    n_kv_heads,
+    **sizes,
 ):
     """Logits of a decoder whose layer i reads what layer sources[i] keeps.
 
-    A layer that is its own source makes keys and values, and keeps them in caches[i].
-    Any other has no W["k"] and W["v"], and no cache.
+    A layer that is its own source makes keys and values, and keeps them in
+    caches[i]. Any other has no W["k"] and W["v"], and no cache.
     """
     x = W["embedding"][tokens]  # (batch, seq, d_model)
     kept = {}
-    for i, (layer, source) in enumerate(zip(W["layers"], sources, strict=True)):
-        sizes = {"window": windows[i], "layout": layout}
-        normed = rms_norm(x, layer["attention_norm"])
+    for i, source in enumerate(sources):
+        own, window = W["layers"][i], windows[i]
+        y = rms_norm(x, own["attention_norm"])
         if source == i:
             kept[i] = keys_and_values(
-                normed, layer, positions, caches[i], n_kv_heads=n_kv_heads, **sizes
+                y, own, positions, caches[i], n_kv_heads, window, sizes["layout"]
             )
-        x = x + read(normed, layer, kept[source], positions, n_heads=n_heads, **sizes)
-        x = x + gated_mlp(rms_norm(x, layer["mlp_norm"]), layer)
+        x = x + read(y, own, kept[source], positions, window, **sizes)
+        x = x + gated_mlp(rms_norm(x, own["mlp_norm"]), own)
     return rms_norm(x, W["norm"]) @ W["embedding"].T  # (batch, seq, vocab_size)

@@ -71,7 +71,6 @@ from mini_attn.torch.layers.heads import (
 from mini_attn.torch.layers.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
 from mini_attn.torch.layers.latent import MultiHeadLatentAttention
 from mini_attn.torch.layers.nsa import NativeSparseAttention
-from mini_attn.torch.layers.shared import CrossLayerAttention
 from mini_attn.torch.positions.position import (
     LearnedPositions,
     RelativePositions,
@@ -95,7 +94,6 @@ __all__ = [
     "CacheStateError",
     "CheckFailed",
     "ConfigError",
-    "CrossLayerAttention",
     "DTypeError",
     "Decoder",
     "DecoderLayer",

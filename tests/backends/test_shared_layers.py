@@ -15,7 +15,7 @@ import torch
 
 import mini_attn.torch as mt
 from mini_attn.config import AttentionConfig, DecoderConfig, KeepRecent, LatentConfig, RopeConfig
-from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.errors import ConfigError
 from mini_attn.plain import new_cache
 from mini_attn.plain.sharing import logits_of_sharing
 
@@ -62,13 +62,13 @@ def test_the_plain_form(lib, rng):
     W, tokens = plain_weights(lib, model), rng.integers(0, 29, (2, 9))
     assert ["k" in layer for layer in W["layers"]] == [True, True, False, False]
     windows = [3, np.inf, 3, np.inf]
-    sizes = {"n_heads": 4, "n_kv_heads": 2, "layout": "interleaved"}
-    whole = logits_of_sharing(tokens, W, SOURCES, windows, np.arange(9), [None] * 4, **sizes)
+    sizes = {"n_heads": 4, "layout": "interleaved"}
+    whole = logits_of_sharing(tokens, W, SOURCES, windows, np.arange(9), [None] * 4, 2, **sizes)
     np.testing.assert_allclose(lib.numpy(model(lib.array(tokens))), whole, atol=1e-10)
     kept = [new_cache(2, 2, slots, 4, 4) for slots in (3, 9)] + [None, None]
     caches = model.new_caches(2, 9)
     for now in (slice(0, 4), slice(4, 5), slice(5, 9)):
-        step = logits_of_sharing(tokens[:, now], W, SOURCES, windows, np.arange(9)[now], kept,
+        step = logits_of_sharing(tokens[:, now], W, SOURCES, windows, np.arange(9)[now], kept, 2,
                                  **sizes)  # fmt: skip
         ours = lib.numpy(model(lib.array(tokens[:, now]), caches=caches))
         np.testing.assert_allclose(step, whole[:, now], atol=1e-10)
@@ -108,25 +108,6 @@ def test_readers_see_what_such_a_cache_gives(lib, kind, rng):
     assert cache.slots == 12
 
 
-def test_a_layer_alone_reads_what_it_is_given(lib, rng):
-    """With the same weights it is the attention of the layer whose keys and values it gets."""
-    own = lib.GroupedQueryAttention(FULL, dtype="float64", seed=1)
-    reader = lib.CrossLayerAttention(FULL, dtype="float64", seed=1)
-    x = lib.array(rng.standard_normal((2, 5, 8)))
-    _, k, v = own.project(x, x)
-    inv_freq = lib.rope_frequencies(4, theta=ROPE.theta)[0]
-    tables = lib.rope_table(lib.array(np.arange(5)), inv_freq, dtype="float64")
-    k = lib.apply_rope(k, *tables, layout="interleaved")
-    np.testing.assert_allclose(lib.numpy(reader(x, k=k, v=v)), lib.numpy(own(x)), atol=1e-12)
-    with pytest.raises(ShapeError, match=r"k must be .*\(2, 2, 5, 4\)"):
-        reader(x, k=k[:, :1], v=v)
-    with pytest.raises(DTypeError, match=r"v must be (torch\.)?float64"):
-        reader(x, k=k, v=lib.array(np.zeros((2, 2, 5, 4), "float32")))
-    for refused in (lambda: reader.new_cache(1, 4), lambda: reader.project(x, x)):
-        with pytest.raises(ConfigError, match="reads an earlier layer's keys and values"):
-            refused()
-
-
 REFUSED = {
     "too few": (FULL, (0, 0, 0), "kv_sources must name a layer for each of 4"),
     "no numbers": (FULL, (0, 0, True, 0), "kv_sources must name a layer for each of 4"),
@@ -152,28 +133,41 @@ def test_layers_that_do_not_fit_are_refused(case):
         config_of(attention, sources)
 
 
-def test_a_reader_without_its_source_is_refused(lib, rng):
+def test_a_reader_outside_its_decoder_is_refused(lib, rng):
     x = lib.array(rng.standard_normal((1, 3, 8)))
     layer = lib.DecoderLayer(config_of(), layer=2, dtype="float64")
-    with pytest.raises(ConfigError, match="reads the keys and values of layer 0"):
-        layer(x)
+    for act in (
+        lambda: layer(x),
+        lambda: layer.self_attn(x),
+        lambda: layer.self_attn.new_cache(1, 4),
+        lambda: layer.self_attn.project(x, x),
+    ):
+        with pytest.raises(ConfigError, match=r"reads (the keys and values of layer 0|an earlier)"):
+            act()
 
 
-def test_hooks_on_layers_change_nothing_and_on_a_source_are_refused(rng):
+def test_hooks_change_nothing(rng):
     model = mt.Decoder(config_of(), dtype="float64", seed=3)
     tokens = torch.tensor(rng.integers(0, 29, (2, 9)))
-    whole = model(tokens)
-    seen: list[Any] = []
-    hooks = [layer.register_forward_hook(lambda *a: seen.append(a)) for layer in model.layers]
+    whole, seen = model(tokens), []
+    for layer in model.layers:
+        for module in (layer, layer.self_attn):
+            module.register_forward_hook(lambda *a: seen.append(a))
     caches = model.new_caches(2, 9)
     parts = [model(tokens[:, some], caches=caches) for some in (slice(0, 4), slice(4, 9))]
     torch.testing.assert_close(torch.cat(parts, dim=1), whole)
-    assert len(seen) == 8
-    for hook in hooks:
-        hook.remove()
-    model.layers[1].self_attn.register_forward_hook(lambda *a: None)
+    assert len(seen) == 16
+
+
+def test_a_source_from_outside_is_refused(rng):
+    class Own(mt.GroupedQueryAttention):
+        def forward(self, x, *, cache=None, positions=None):
+            return x
+
+    model = mt.Decoder(config_of(), dtype="float64", seed=3)
+    model.layers[1].self_attn = Own(FULL, dtype="float64")
     with pytest.raises(ConfigError, match="layer 1 is read by a later one"):
-        model(tokens)
+        model(torch.tensor(rng.integers(0, 29, (2, 9))))
 
 
 def test_what_readers_learn_reaches_their_source(rng):

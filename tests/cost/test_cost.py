@@ -120,6 +120,11 @@ KINDS = {
         "mqa", mlp_matrices=3, biases="all", router_bias=True, n_experts=5,
         experts_per_token=5, expert_d_ff=11,
     ),
+    "shared": small("gqa", n_kv_shared_layers=2, qk_norm="head", biases="all"),
+    "two sizes": small(
+        "sliding_window", window=5, n_layers=6, full_every=2, n_kv_shared_layers=3,
+        full_head_dim=6, full_n_kv_heads=1, k_eq_v=True, v_norm=True, qk_norm="head",
+    ),
 }  # fmt: skip
 
 
@@ -394,8 +399,10 @@ def test_one_more_token(kind):
     assert second - first == cost.cache_bytes_per_token(model, dtype_bytes=4)
     if model.window:
         long, longer = (cost.cache_bytes(model, batch=1, context=n) for n in (90, 91))
-        numbers = model.n_kv_heads * (model.head_dim + model.v_head_dim)
-        assert longer - long == 2 * model.n_full_layers * numbers
+        keep = [i for i in range(model.n_layers) if model.source_of(i) == i]
+        full = [model.layer_config(i) for i in keep if model.window_of(i) is None]
+        numbers = sum(each.n_kv_heads * (each.head_dim + each.v_head_dim) for each in full)
+        assert longer - long == 2 * numbers
 
 
 def test_the_registry_is_the_one_layout(monkeypatch):

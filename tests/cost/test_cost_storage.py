@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -21,6 +22,19 @@ KINDS = {
     "windows": small("sliding_window", window=5),
     "hybrid": small("sliding_window", window=5, full_every=3),
     "first tokens": small("sliding_window", window=5, full_every=3, sink_tokens=2),
+    "shared": small("gqa", n_kv_shared_layers=2),
+    "shared windows, wide full layers": small(
+        "sliding_window",
+        window=5,
+        n_layers=6,
+        full_every=2,
+        n_kv_shared_layers=3,
+        full_head_dim=6,
+        full_n_kv_heads=1,
+        k_eq_v=True,
+        v_norm=True,
+        qk_norm="head",
+    ),
     "latent": small("mla", n_kv_heads=6, kv_lora_rank=11, qk_rope_head_dim=4),
 }
 
@@ -29,13 +43,16 @@ def real_caches(lib, model, batch, capacity, dtype="float32"):
     """The caches of all layers, each of the kind that its attention fills."""
     caches = []
     for layer in range(model.n_layers):
+        if model.source_of(layer) != layer:
+            continue
         window = model.window_of(layer)
         if model.attention == "mla":
             sizes = (batch, model.kv_lora_rank, model.qk_rope_head_dim, capacity)
             caches.append(lib.LatentCache(*sizes, dtype=dtype))
             continue
-        options = {"v_head_dim": model.v_head_dim, "dtype": dtype}
-        sizes = (batch, model.n_kv_heads, model.head_dim, capacity)
+        own = model.layer_config(layer)
+        options = {"v_head_dim": own.v_head_dim, "dtype": dtype}
+        sizes = (batch, own.n_kv_heads, own.head_dim, capacity)
         if window is None:
             caches.append(lib.KVCache(*sizes, **options))
         else:
@@ -49,8 +66,8 @@ def fill(lib, cache, model, batch, tokens, dtype="float32"):
     if model.attention == "mla":
         shapes = [(batch, tokens, model.kv_lora_rank), (batch, tokens, model.qk_rope_head_dim)]
     else:
-        heads = (batch, model.n_kv_heads, tokens)
-        shapes = [(*heads, model.head_dim), (*heads, model.v_head_dim)]
+        heads = (batch, cache.n_kv_heads, tokens)
+        shapes = [(*heads, cache.head_dim), (*heads, cache.v_head_dim)]
     cache.append(*(lib.array(np.ones(shape, dtype)) for shape in shapes))
 
 
@@ -237,3 +254,39 @@ def test_bad_storage_is_refused(case):
 def test_a_block_holds_a_token_at_least():
     with pytest.raises(ConfigError, match="block_size must be at least 1, got 0"):
         cost.Paged(0)
+
+
+@pytest.mark.parametrize("kind", ["shared", "shared windows, wide full layers"])
+def test_a_decoder_has_a_cache_for_each_keeping_layer(lib, kind):
+    model = KINDS[kind]
+    caches = lib.Decoder(model.decoder()).new_caches(2, 13)
+    assert len(caches) == model.n_layers - model.n_kv_shared_layers
+    use = {"batch": 2, "context": 13, "dtype_bytes": 4}
+    held = sum(cache.allocated_bytes for cache in caches)
+    terms = cost.cache_formula(model, **use)
+    assert held == cost.cache_bytes(model, **use)
+    assert held == sum(math.prod(factor.value for factor in term) for term in terms)
+
+
+def test_a_reader_reads_and_writes_nothing():
+    """Of 3 layers, the last two read the first: 3 reads of 9 tokens, one row written."""
+    model = small("gqa", n_layers=3, n_kv_shared_layers=2)
+    row = model.n_kv_heads * (model.head_dim + model.v_head_dim)
+    moved = cost.step_bytes(model, kv_len=9, dtype_bytes=1)
+    assert (moved["cache read"], moved["cache written"]) == (3 * 9 * row, row)
+    alone = dataclasses.replace(model, n_kv_shared_layers=0)
+    projected = (cost.matmul_flops(m, q_len=5, kv_len=5)["projections"] for m in (alone, model))
+    assert next(projected) - next(projected) == 2 * 5 * model.d_model * 2 * row
+
+
+def test_models_whose_layers_cannot_share_are_refused():
+    for sizes, words in (
+        ({"attention": "mla", "n_kv_heads": 6, "kv_lora_rank": 11, "qk_rope_head_dim": 4,
+          "n_kv_shared_layers": 1}, "layers share keys and values of heads, got mla"),
+        ({"attention": "gqa", "full_head_dim": 6}, "gqa has layers of one kind"),
+        ({"attention": "gqa", "n_kv_shared_layers": 3}, "no layer before them sees all keys"),
+        ({"attention": "sliding_window", "window": 5, "full_every": 3, "n_kv_shared_layers": 1},
+         "no layer before them sees all keys"),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=words):
+            small(sizes.pop("attention"), **sizes)

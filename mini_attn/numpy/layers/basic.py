@@ -85,7 +85,7 @@ def rms_norm(x: Array, weight: Array, *, eps: float = 1e-6) -> Array:
     return normalise_rms(x, weight, eps)
 
 
-def normalise_rms(x: Array, weight: Array, eps: float) -> Array:
+def normalise_rms(x: Array, weight: Array | float, eps: float) -> Array:
     """`rms_norm` without checks."""
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     mean_square = (wide * wide).mean(axis=-1, keepdims=True)

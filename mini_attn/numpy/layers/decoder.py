@@ -14,16 +14,15 @@ from mini_attn.caching.validation import check_cache, check_caches, check_range
 from mini_attn.config import DecoderConfig, check_decoder
 from mini_attn.errors import ConfigError
 from mini_attn.numpy._module import Module, check_token_ids, check_tokens, table_dtype
+from mini_attn.numpy.layers._cross_layer import CrossLayerAttention
 from mini_attn.numpy.layers._pass import (
     Pass,
     begin_pass,
     check_new_positions,
-    run_decoder_layer,
     run_layer,
 )
 from mini_attn.numpy.layers.basic import Embedding, Linear, Norm
 from mini_attn.numpy.layers.experts import feed_forward
-from mini_attn.numpy.layers.shared import CrossLayerAttention
 from mini_attn.numpy.positions.position import sines_and_cosines
 from mini_attn.shapes import DType, check_count, check_flag
 from mini_attn.variants import variant
@@ -78,6 +77,7 @@ class DecoderLayer(Module):
     (1, 3, 8)
     """
 
+    _outer: Pass | None = None  # a decoder's, while it makes the public call
     input_layernorm: Norm  # which of the four there are, the configuration says
     post_attention_layernorm: Norm
 
@@ -90,8 +90,7 @@ class DecoderLayer(Module):
             raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
         self._source = config.sources[layer]
         self._reads, self._is_read = self._source != layer, config.sources.count(layer) > 1
-        self._shares = self._reads or self._is_read
-        attention = CrossLayerAttention
+        attention: Any = CrossLayerAttention
         if not self._reads:
             attention = variant(config.attentions[layer].variant).layer_class("numpy")
         self._norms = config.norm_names
@@ -107,27 +106,15 @@ class DecoderLayer(Module):
         parts = {name: type(getattr(self, name)).__name__ for name in ("self_attn", "mlp")}
         return {"d_model": len(self.post_attention_layernorm.weight), **parts}
 
-    def __call__(
-        self,
-        x: Array,
-        *,
-        cache: Any = None,
-        positions: Array | None = None,
-        kept: dict[int, Any] | None = None,
-    ) -> Array:
-        """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`.
-
-        ``kept`` is what earlier layers of a decoder hand to those that read their keys and values;
-        a layer that is read adds its own.
-        """
+    def __call__(self, x: Array, *, cache: Any = None, positions: Array | None = None) -> Array:
+        """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
         check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
-        if self._reads and (cache is not None or self._source not in (kept or {})):
+        if self._reads and (self._outer is None or cache is not None):
             raise ConfigError(
-                f"this layer reads the keys and values of layer {self._source}: it takes no cache, "
-                "and kept must hold what that layer made"
+                f"this layer reads the keys and values of layer {self._source} and has no cache: "
+                "call the decoder"
             )
-        forward_pass = begin_pass(x, cache, positions)
-        forward_pass.kept = {} if kept is None else kept
+        forward_pass = begin_pass(x, cache, positions, outer=self._outer)
         if cache is not None:
             check_cache(cache, self.self_attn, len(x), x.dtype)
         out = self._run(x, forward_pass, cache)
@@ -318,7 +305,7 @@ class Decoder(Module):
         sources, given = self.config.kv_sources, iter(caches)
         for i, layer in enumerate(self.layers):
             keeps = sources is None or sources[i] == i
-            x = run_decoder_layer(layer, x, forward_pass, next(given) if keeps else None)
+            x = run_layer(layer, x, forward_pass, next(given) if keeps else None)
         return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
     def _logits(self, x: Array) -> Array:
@@ -348,7 +335,8 @@ class Decoder(Module):
         check_token_ids(tokens)
         self.embed_tokens._check_index(tokens)
         dtype = self.embed_tokens.weight.dtype
-        cached = check_caches(caches, self._keeping, len(tokens), dtype)
+        keeping = self.layers if self.config.kv_sources is None else self._keeping
+        cached = check_caches(caches, keeping, len(tokens), dtype)
         if positions is not None:
             check_new_positions(positions, tokens.shape)
         if self.config.positions != "none":

@@ -70,10 +70,10 @@ class Pass:
 
     def hand_on(self, layer: int) -> None:
         """Let later layers read what the attention that ran last has kept."""
-        if self.latest is None:  # a class from outside, or one that is wrapped
+        if self.latest is None:  # a class from outside
             raise ConfigError(
                 f"layer {layer} is read by a later one, so the decoder must run its attention "
-                "itself: it is a class from outside, or wrapped, or has hooks"
+                "itself: it is a class from outside"
             )
         self.kept[layer] = self.latest
 
@@ -141,8 +141,12 @@ def begin_pass(
     *,
     causal: Any = True,
     mask: Tensor | None = None,
+    outer: Pass | None = None,
 ) -> Pass:
-    """The pass of a layer's public call, after the checks that all layers share."""
+    """The pass of a layer's public call, after the checks that all layers share.
+
+    ``outer`` is a decoder's pass that made the call, if one did.
+    """
     if causal is not True and causal is not False:
         check_flag("causal", causal)
     if positions is not None:
@@ -154,7 +158,10 @@ def begin_pass(
         if not x.shape[1]:
             raise ShapeError(f"a cache takes at least one token, got x of shape {tuple(x.shape)}")
         transaction = Transaction()
-    return Pass(x.shape[1], x.device, cache, transaction, positions, causal=causal, mask=mask)
+    begun = Pass(x.shape[1], x.device, cache, transaction, positions, causal=causal, mask=mask)
+    if outer is not None:
+        begun.kept = outer.kept
+    return begun
 
 
 def working_dtype(x: Tensor) -> torch.dtype:
@@ -178,20 +185,17 @@ def run_layer(layer: Any, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
     """A layer within a pass: its bare form, or the public call where that does more."""
     if unwrapped(layer):
         out: Tensor = layer._run(x, forward_pass, cache)
-    else:
-        inside = joined(cache, forward_pass.transaction)
-        out = layer(x, cache=inside, positions=forward_pass.given)
-    return out
-
-
-def run_decoder_layer(layer: Any, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
-    """A layer of a decoder within its pass, where later ones may read what it keeps."""
-    if unwrapped(layer) or not getattr(layer, "_shares", False):
-        return run_layer(layer, x, forward_pass, cache)
+        return out
     inside = joined(cache, forward_pass.transaction)
-    given = forward_pass.positions if layer._reads else forward_pass.given
-    out: Tensor = layer(x, cache=inside, positions=given, kept=forward_pass.kept)
-    return out
+    reads = getattr(layer, "_reads", False)  # and has no cache that would know the positions
+    given = forward_pass.positions if reads else forward_pass.given
+    if not hasattr(layer, "_outer"):
+        return layer(x, cache=inside, positions=given)
+    layer._outer = forward_pass
+    try:
+        return layer(x, cache=inside, positions=given)
+    finally:
+        layer._outer = None
 
 
 def unwrapped(layer: Any) -> bool:

@@ -85,10 +85,10 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
     """
     _check_rows(x, weight=weight)
     check_number("eps", eps)
-    return _rms_norm(x, weight, eps)
+    return normalise_rms(x, weight, eps)
 
 
-def _rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+def normalise_rms(x: Tensor, weight: Tensor | float, eps: float) -> Tensor:
     """`rms_norm` without checks."""
     normed = F.rms_norm(wide(x), x.shape[-1:], eps=eps)
     return (normed * weight).to(x.dtype)
@@ -453,7 +453,7 @@ class Norm(Module):
         """Normalize each vector of a tensor (..., d_model)."""
         _check_rows(x, weight=self.weight)
         if self.kind == "rms_norm":
-            return _rms_norm(x, self.weight, self.eps)
+            return normalise_rms(x, self.weight, self.eps)
         return F.layer_norm(x, x.shape[-1:], self.weight, self.bias, self.eps)
 
 

@@ -19,7 +19,7 @@ from mini_attn.torch.caches.cache import KVCache
 from mini_attn.torch.caches.cache_ring import SlidingWindowCache
 from mini_attn.torch.layers._heads import draw_norms, merge, split
 from mini_attn.torch.layers._pass import Kept, Pass, begin_pass, working_dtype
-from mini_attn.torch.layers.basic import Linear
+from mini_attn.torch.layers.basic import Linear, normalise_rms
 from mini_attn.torch.positions._rotary import Rotary
 from mini_attn.torch.positions.position import alibi_slopes, fall_with_distance
 from mini_attn.torch.positions.rope import rotate
@@ -142,9 +142,10 @@ class GroupedQueryAttention(Module):
     Notes
     -----
     Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj`` (out, in) with biases where the
-    configuration says so; with ``qk_norm`` also ``q_norm`` and ``k_norm``, as long as a head or,
-    over the ``"width"``, as all heads together; with ``sinks`` also ``sinks`` (n_heads,), drawn
-    with standard deviation 1. Causal unless ``causal=False`` is given;
+    configuration says so, with ``k_eq_v`` no ``v_proj``; with ``qk_norm`` also ``q_norm`` and
+    ``k_norm``, as long as a head or, over the ``"width"``, as all heads together; with ``sinks``
+    also ``sinks`` (n_heads,), drawn with standard deviation 1. Causal unless ``causal=False`` is
+    given;
     `scaled_dot_product_attention` is causal only if asked.
 
     References
@@ -179,7 +180,8 @@ class GroupedQueryAttention(Module):
         self.sinks = draw_sinks(config.n_heads, seed + 5, **kind) if config.sinks else None
         self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, **kind)
         self.k_proj = Linear(d_model, k_width, bias=bias, seed=seed + 1, **kind)
-        self.v_proj = Linear(d_model, v_width, bias=bias, seed=seed + 2, **kind)
+        if not config.k_eq_v:
+            self.v_proj = Linear(d_model, v_width, bias=bias, seed=seed + 2, **kind)
         self.o_proj = Linear(out_width, d_model, bias=out_bias, seed=seed + 3, **kind)
         if config.qk_norm:
             self.q_norm, self.k_norm = draw_norms(config, **kind)
@@ -188,6 +190,8 @@ class GroupedQueryAttention(Module):
         sizes = ("n_kv_heads", "head_dim", "v_head_dim")
         self._cache_sizes = {name: getattr(config, name) for name in sizes}
         self._scale = score_factor(config.scale, config.softcap, config.head_dim)
+
+    _outer: Pass | None = None  # a decoder's, while it makes the public call
 
     def new_cache(self, batch: int, capacity: int) -> KVCache | SlidingWindowCache:
         """An empty cache that fits this layer.
@@ -269,6 +273,8 @@ class GroupedQueryAttention(Module):
         if cache is not None:
             check_cache(cache, self, len(x), working_dtype(x))
         out = self._run(x, forward_pass, cache)
+        if self._outer is not None:
+            self._outer.latest = forward_pass.latest
         if cache is not None:
             forward_pass.transaction.commit()
         return out
@@ -380,12 +386,16 @@ class GroupedQueryAttention(Module):
         """`project` without checks."""
         config = self.config
         q, k = self.q_proj(x), self.k_proj(context)  # (batch, seq, heads * head_dim)
+        v = k if config.k_eq_v else self.v_proj(context)
+        v = split(v, config.n_kv_heads)  # (batch, n_kv_heads, seq, v_head_dim)
+        if config.v_norm:
+            v = normalise_rms(v, 1.0, config.eps)
         if config.qk_norm and config.qk_norm_over == "width":
             q, k = self.q_norm(q), self.k_norm(k)
         q, k = split(q, config.n_heads), split(k, config.n_kv_heads)  # (…, seq, head_dim)
         if config.qk_norm and config.qk_norm_over == "head":
             q, k = self.q_norm(q), self.k_norm(k)
-        return q, k, split(self.v_proj(context), config.n_kv_heads)
+        return q, k, v
 
 
 class MultiHeadAttention(GroupedQueryAttention):

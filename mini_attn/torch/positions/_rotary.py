@@ -19,13 +19,17 @@ class Rotary:
     def __init__(self, config: RopeConfig, width: int) -> None:
         self.layout, rotary_dim = config.layout, config.rotary_dim
         # What tables depend on: layers with the same rule share them.
-        self.rule = (width if rotary_dim is None else rotary_dim, config.theta, config.scaling)
+        turned = width if rotary_dim is None else rotary_dim
+        self.rule = (turned, config.theta, config.scaling, config.rotated_pairs)
         with torch.device("cpu"):  # real numbers, also where the layer is built without storage
             self._inv_freq, self._rope_factor, self.logit_factor = self._frequencies(None)
 
     def _frequencies(self, seq_len: int | None) -> RopeFrequencies:
-        rotary_dim, theta, scaling = self.rule
-        return rope_frequencies(rotary_dim, theta=theta, scaling=scaling, seq_len=seq_len)
+        rotary_dim, theta, scaling, rotated = self.rule
+        found = rope_frequencies(rotary_dim, theta=theta, scaling=scaling, seq_len=seq_len)
+        if rotated is not None:
+            found.inv_freq[rotated:] = 0  # the slowest pairs stand still
+        return found
 
     def tables(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Cosines and sines (…, rotary_dim / 2) of positions, in float32 or wider."""
