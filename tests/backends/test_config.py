@@ -59,7 +59,7 @@ COUNTS = {
                "qk_rope_head_dim", "v_head_dim"],
     "decoder": ["vocab_size", "n_layers", "d_ff", "max_positions"],
     "experts": ["n_experts", "experts_per_token", "d_ff"],
-    "rope": ["rotary_dim"],
+    "rope": ["rotary_dim", "rotated_pairs"],
     "dynamic": ["original_max_positions"],
     "yarn": ["original_max_positions"],
     "llama3": ["original_max_positions"],
@@ -87,7 +87,7 @@ WORDS = {
     "yarn": ["rule"],
 }
 OPTIONAL = {
-    "n_kv_heads", "v_head_dim", "window", "q_lora_rank", "rotary_dim", "softcap", "scale",
+    "n_kv_heads", "v_head_dim", "window", "q_lora_rank", "rotary_dim", "rotated_pairs", "softcap", "scale",
     "attention_factor", "mscale", "mscale_all_dim", "embed_scale", "logit_softcap",
 }  # fmt: skip
 
@@ -107,6 +107,7 @@ def flags():
 
 def test_every_field_is_tried_below():
     others = {"attention", "experts", "rope", "scaling", "short_factor", "long_factor"}
+    others |= {"kv_sources"}  # in test_shared_layers
     for kind, good in GOOD.items():
         named = {
             name for table in (COUNTS, FROM_ZERO, NUMBERS, WORDS) for name in table.get(kind, ())
