@@ -42,8 +42,10 @@ class DecoderConfig:
 
     Parameters
     ----------
-    vocab_size, n_layers, d_ff, max_positions : int
-        Number of tokens, of layers, width of the MLP, longest sequence.
+    vocab_size, n_layers, max_positions : int
+        Number of tokens, of layers, longest sequence.
+    d_ff : int or tuple of int
+        Width of the MLP, in every layer or one for each.
     attention : AttentionConfig, LatentConfig or tuple of them
         The attention of every layer, or one for each; its ``d_model`` is the decoder's.
     mlp : {"plain", "gated"}
@@ -74,6 +76,11 @@ class DecoderConfig:
         For each layer, the layer whose keys and values it reads: itself, or an earlier one that
         makes its own. A layer that reads another's has no key and value projections and no
         cache. None: each reads its own.
+    per_layer_dim : int
+        Each layer is also given so many numbers of each token, from a table of its own; 0 gives
+        none (Gemma 4's smaller models).
+    layer_scalars : bool
+        Whether what a layer gives is multiplied by a number of the layer's.
 
     Raises
     ------
@@ -92,7 +99,7 @@ class DecoderConfig:
     vocab_size: int
     n_layers: int
     attention: Any
-    d_ff: int
+    d_ff: Any
     max_positions: int
     mlp: str = "plain"
     activation: str = "gelu_tanh"
@@ -106,10 +113,14 @@ class DecoderConfig:
     logit_softcap: float | None = None
     experts: Any = None
     kv_sources: tuple[int, ...] | None = None
+    per_layer_dim: int = 0
+    layer_scalars: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "n_layers", "d_ff", "max_positions"):
+        for name in ("vocab_size", "n_layers", "max_positions"):
             check_count(name, getattr(self, name))
+        self._check_widths()
+        check_count("per_layer_dim", self.per_layer_dim, least=0)
         if isinstance(self.attention, list):
             object.__setattr__(self, "attention", tuple(self.attention))
         self._check_attentions()
@@ -121,11 +132,21 @@ class DecoderConfig:
         check_number("eps", self.eps, above=0)
         for name in ("embed_scale", "logit_softcap"):
             check_positive(name, getattr(self, name))
-        for name in ("tie_embeddings", "mlp_bias"):
+        for name in ("tie_embeddings", "mlp_bias", "layer_scalars"):
             check_flag(name, getattr(self, name))
         self._check_experts()
         if self.kv_sources is not None:
             self._check_sources()
+
+    def _check_widths(self) -> None:
+        """Refuse widths of the MLPs that are none, or those of another number of layers."""
+        if not isinstance(self.d_ff, list | tuple):
+            check_count("d_ff", self.d_ff)
+            return
+        widths = tuple(check_count("d_ff", width) for width in self.d_ff)
+        if len(widths) != self.n_layers:
+            raise ConfigError(f"{self.n_layers} layers need one d_ff or as many, got {len(widths)}")
+        object.__setattr__(self, "d_ff", widths[0] if len(set(widths)) == 1 else widths)
 
     def _check_sources(self) -> None:
         """Refuse layers that would read keys and values which aren't there or don't fit."""
@@ -183,6 +204,11 @@ class DecoderConfig:
         if isinstance(self.attention, tuple):
             return self.attention
         return (self.attention,) * self.n_layers
+
+    @property
+    def layer_d_ff(self) -> tuple[int, ...]:
+        """Width of each layer's MLP."""
+        return self.d_ff if isinstance(self.d_ff, tuple) else (self.d_ff,) * self.n_layers
 
     @property
     def sources(self) -> tuple[int, ...]:

@@ -67,7 +67,7 @@ def from_llama(
     weights = plain_names(state, config)
     for layer, attention in enumerate(config.attentions):
         prefix = f"layers.{layer}."
-        _split_fused(weights, prefix, attention, config.d_ff)
+        _split_fused(weights, prefix, attention, config.layer_d_ff[layer])
         if attention.rope is not None:
             _reorder(weights, f"{prefix}self_attn.", attention, attention.rope, layout)
     return weights

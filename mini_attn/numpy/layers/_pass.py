@@ -60,6 +60,7 @@ class Pass:
         self._visibilities: list[tuple[Any, Array | None, Visibility]] = []
         self.latest: Kept | None = None  # of the attention that ran last
         self.kept: dict[int, Kept] = {}  # by layer, for those that read another's
+        self.inputs: Any = None  # (batch, q_len, n_layers, per_layer_dim), where layers have any
 
     def tables(self, rotary: Rotary, dtype: np.dtype[Any]) -> Tables:
         """Cosines and sines at the new positions, once for all layers with the same rule."""
@@ -159,7 +160,7 @@ def begin_pass(
         transaction = Transaction()
     begun = Pass(x.shape[1], cache, transaction, positions, causal=causal, mask=mask)
     if outer is not None:
-        begun.kept = outer.kept
+        begun.kept, begun.inputs = outer.kept, outer.inputs
     return begun
 
 

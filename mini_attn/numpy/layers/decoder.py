@@ -13,7 +13,7 @@ from mini_attn.caching import Transaction
 from mini_attn.caching.validation import check_cache, check_caches, check_range
 from mini_attn.config import DecoderConfig, check_decoder
 from mini_attn.errors import ConfigError
-from mini_attn.numpy._module import Module, check_token_ids, check_tokens, table_dtype
+from mini_attn.numpy._module import Module, check_token_ids, check_tokens, dtype_of, table_dtype
 from mini_attn.numpy.layers._cross_layer import CrossLayerAttention
 from mini_attn.numpy.layers._pass import (
     Pass,
@@ -21,6 +21,7 @@ from mini_attn.numpy.layers._pass import (
     check_new_positions,
     run_layer,
 )
+from mini_attn.numpy.layers._per_layer import PerLayerGate, PerLayerInputs
 from mini_attn.numpy.layers.basic import Embedding, Linear, Norm
 from mini_attn.numpy.layers.experts import feed_forward
 from mini_attn.numpy.positions.position import sines_and_cosines
@@ -101,6 +102,12 @@ class DecoderLayer(Module):
         for name in filter(None, self._norms[1:]):
             setattr(self, name, norm())
         self.mlp = feed_forward(config, layer, seed + 10, dtype)
+        self._index, self._scaled = layer, config.layer_scalars
+        if config.per_layer_dim:
+            self.per_layer = PerLayerGate(config, seed=seed + 20, dtype=dtype)
+        if config.layer_scalars:
+            self.layer_scalar = np.ones(1, dtype_of(dtype))
+        self._ends_otherwise = bool(config.per_layer_dim) or config.layer_scalars
 
     def _sizes(self) -> dict[str, Any]:
         parts = {name: type(getattr(self, name)).__name__ for name in ("self_attn", "mlp")}
@@ -109,6 +116,8 @@ class DecoderLayer(Module):
     def __call__(self, x: Array, *, cache: Any = None, positions: Array | None = None) -> Array:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
         check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
+        if self._outer is None and hasattr(self, "per_layer"):
+            raise ConfigError("this layer has inputs of its own from its decoder: call that")
         if self._reads and (self._outer is None or cache is not None):
             raise ConfigError(
                 f"this layer reads the keys and values of layer {self._source} and has no cache: "
@@ -139,7 +148,14 @@ class DecoderLayer(Module):
         y = self.mlp._run(self._norm(norms.before_mlp, x))
         if norms.after_mlp is not None:
             y = self._norm(norms.after_mlp, y)
-        return np.asarray(x + y)
+        x = np.asarray(x + y)
+        return self._finish(x, forward_pass.inputs) if self._ends_otherwise else x
+
+    def _finish(self, x: Array, inputs: Any) -> Array:
+        """What follows the blocks where a layer has numbers of its own for each token, or one."""
+        if inputs is not None:
+            x = self.per_layer._run(x, inputs[:, :, self._index])
+        return x * self.layer_scalar if self._scaled else x
 
     def _norm(self, name: str | None, x: Array) -> Array:
         """The norm of that name, where there is one."""
@@ -207,6 +223,8 @@ class Decoder(Module):
             for i in range(config.n_layers)
         ]
         self.norm = Norm(config.d_model, config.norm, eps=config.eps, dtype=dtype)
+        if config.per_layer_dim:
+            self.per_layer_inputs = PerLayerInputs(config, seed=seed + 3, dtype=dtype)
         if not config.tie_embeddings:
             self.lm_head = Linear(config.d_model, config.vocab_size, seed=seed + 2, dtype=dtype)
 
@@ -302,6 +320,8 @@ class Decoder(Module):
         x = self._embed_tokens(tokens)
         if self.config.positions != "none":
             x = x + self._embed(forward_pass.positions, tokens.shape)
+        if self.config.per_layer_dim:
+            forward_pass.inputs = self.per_layer_inputs._run(tokens, x)
         sources, given = self.config.kv_sources, iter(caches)
         for i, layer in enumerate(self.layers):
             keeps = sources is None or sources[i] == i

@@ -270,7 +270,7 @@ def feed_forward(config: DecoderConfig, layer: int, seed: int, dtype: DType) -> 
         return MixtureOfExperts(config.d_model, experts, seed=seed, dtype=dtype)
     return (MLP if config.mlp == "plain" else GatedMLP)(
         config.d_model,
-        config.d_ff,
+        config.layer_d_ff[layer],
         activation=config.activation,
         bias=config.mlp_bias,
         seed=seed,

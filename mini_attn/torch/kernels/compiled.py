@@ -40,6 +40,7 @@ def _run(
         x = x + F.embedding(positions, model.embed_positions.weight)
     elif config.positions == "sinusoidal":
         x = x + sinusoids(positions, config.d_model, x.dtype)
+    inputs = model.per_layer_inputs._run(token, x) if config.per_layer_dim else None
     keeping = config.keeping_layers
     for layer, source in zip(model.layers, config.sources, strict=True):
         arrays = held[keeping.index(source)]
@@ -50,6 +51,8 @@ def _run(
         mlp = getattr(layer.mlp, "_static_step", layer.mlp)  # experts are not asked for there
         y = mlp(normed(norms.before_mlp, x))
         x = x + normed(norms.after_mlp, y)
+        if layer._ends_otherwise:
+            x = layer._finish(x, inputs)
     return model._logits(x)[:, 0]
 
 

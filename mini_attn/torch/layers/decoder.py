@@ -14,7 +14,7 @@ from mini_attn.caching.validation import check_cache, check_caches, check_range
 from mini_attn.config import DecoderConfig, check_decoder
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import DType, check_count, check_flag
-from mini_attn.torch._module import Module, check_token_ids, check_tokens
+from mini_attn.torch._module import Module, check_token_ids, check_tokens, dtype_of
 from mini_attn.torch.layers._cross_layer import CrossLayerAttention
 from mini_attn.torch.layers._pass import (
     Pass,
@@ -23,6 +23,7 @@ from mini_attn.torch.layers._pass import (
     run_layer,
     working_dtype,
 )
+from mini_attn.torch.layers._per_layer import PerLayerGate, PerLayerInputs
 from mini_attn.torch.layers.basic import Embedding, Linear, Norm, linear
 from mini_attn.torch.layers.experts import feed_forward
 from mini_attn.torch.positions.position import sinusoids
@@ -110,6 +111,12 @@ class DecoderLayer(Module):
         for name in filter(None, self._norms[1:]):
             setattr(self, name, norm())
         self.mlp = feed_forward(config, layer, seed + 10, **kind)
+        self._index, self._scaled = layer, config.layer_scalars
+        if config.per_layer_dim:
+            self.per_layer = PerLayerGate(config, seed=seed + 20, **kind)
+        if config.layer_scalars:
+            self.layer_scalar = nn.Parameter(torch.ones(1, dtype=dtype_of(dtype), device=device))
+        self._ends_otherwise = bool(config.per_layer_dim) or config.layer_scalars
 
     def _sizes(self) -> dict[str, Any]:
         parts = {name: type(getattr(self, name)).__name__ for name in ("self_attn", "mlp")}
@@ -118,6 +125,8 @@ class DecoderLayer(Module):
     def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
         check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
+        if self._outer is None and hasattr(self, "per_layer"):
+            raise ConfigError("this layer has inputs of its own from its decoder: call that")
         if self._reads and (self._outer is None or cache is not None):
             raise ConfigError(
                 f"this layer reads the keys and values of layer {self._source} and has no cache: "
@@ -148,7 +157,14 @@ class DecoderLayer(Module):
         y = self.mlp(self._norm(norms.before_mlp, x))
         if norms.after_mlp is not None:
             y = self._norm(norms.after_mlp, y)
-        return x + y
+        x = x + y
+        return self._finish(x, forward_pass.inputs) if self._ends_otherwise else x
+
+    def _finish(self, x: Tensor, inputs: Any) -> Tensor:
+        """What follows the blocks where a layer has numbers of its own for each token, or one."""
+        if inputs is not None:
+            x = self.per_layer._run(x, inputs[:, :, self._index])
+        return x * self.layer_scalar if self._scaled else x
 
     def _norm(self, name: str | None, x: Tensor) -> Tensor:
         """The norm of that name, where there is one."""
@@ -222,6 +238,8 @@ class Decoder(Module):
             for i in range(config.n_layers)
         )
         self.norm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
+        if config.per_layer_dim:
+            self.per_layer_inputs = PerLayerInputs(config, seed=seed + 3, **kind)
         if not config.tie_embeddings:
             self.lm_head = Linear(config.d_model, config.vocab_size, seed=seed + 2, **kind)
 
@@ -318,6 +336,8 @@ class Decoder(Module):
         x = self._embed_tokens(tokens)
         if self.config.positions != "none":
             x = x + self._embed(forward_pass.positions, tokens.shape)
+        if self.config.per_layer_dim:
+            forward_pass.inputs = self.per_layer_inputs._run(tokens, x)
         sources, given = self.config.kv_sources, iter(caches)
         for i, layer in enumerate(self.layers):
             keeps = sources is None or sources[i] == i

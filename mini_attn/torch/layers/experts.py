@@ -338,7 +338,7 @@ def feed_forward(config: DecoderConfig, layer: int, seed: int, **kind: Any) -> A
         return MixtureOfExperts(config.d_model, experts, seed=seed, **kind)
     return (MLP if config.mlp == "plain" else GatedMLP)(
         config.d_model,
-        config.d_ff,
+        config.layer_d_ff[layer],
         activation=config.activation,
         bias=config.mlp_bias,
         seed=seed,
