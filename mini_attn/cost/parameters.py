@@ -21,7 +21,7 @@ def _mlp(model: Any, d_ff: int) -> int:
 def _mlps(model: Any, experts: int) -> int:
     """All MLPs, with so many routed experts in each layer that has them."""
     if not model.n_experts:
-        return int(model.n_layers * _mlp(model, model.d_ff))
+        return sum(_mlp(model, model.d_ff_of(layer)) for layer in range(model.n_layers))
     router = model.n_experts * (model.d_model + (1 if model.router_bias else 0))
     each = _mlp(model, model.expert_d_ff)
     sparse = (experts + model.n_shared_experts) * each + router
@@ -36,7 +36,17 @@ def _tables(model: Any) -> dict[str, int]:
         "tokens": vocabulary,
         "positions": model.learned_positions * model.d_model,
         "logits": 0 if model.tied_embeddings else vocabulary,
+        "layers": model.vocab_size * model.n_layers * model.per_layer_dim,
     }
+
+
+def _per_layer(model: Any) -> int:
+    """What makes and takes the inputs of each layer, without their table; and layers' scalars."""
+    inner, d_model = model.per_layer_dim, model.d_model
+    scalars = model.n_layers if model.layer_scalars else 0
+    if not inner:
+        return int(scalars)
+    return int(inner + model.n_layers * (3 * d_model * inner + d_model) + scalars)
 
 
 def _with_experts(model: Any, experts: int) -> int:
@@ -45,13 +55,15 @@ def _with_experts(model: Any, experts: int) -> int:
     norms = model.n_layers * model.norms_per_layer + 1 + (1 if model.embedding_norm else 0)
     costs = variant(model.attention).costs()
     attention = sum(k.layers * costs.parameters(k.sizes) for k in layer_kinds(model))
-    return int(sum(_tables(model).values()) + attention + _mlps(model, experts) + norms * norm)
+    others = attention + _mlps(model, experts) + _per_layer(model)
+    return int(sum(_tables(model).values()) + others + norms * norm)
 
 
 def looked_up(model: Any) -> int:
     """Parameters of which a pass reads one row a token: tables that serve as nothing else."""
     tables = _tables(model)
-    return tables["positions"] + (0 if model.tied_embeddings else tables["tokens"])
+    rows = tables["positions"] + tables["layers"]
+    return rows + (0 if model.tied_embeddings else tables["tokens"])
 
 
 def expert_parameters(model: Any) -> int:

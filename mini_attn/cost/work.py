@@ -188,7 +188,7 @@ def _attention_work(model: Any, sizes: dict[str, Any], form: str | None) -> dict
 def _mlp_widths(model: Any) -> tuple[int, int]:
     """Inner numbers of all MLPs that a token passes, and the experts it is scored for."""
     if not model.n_experts:
-        return model.n_layers * model.d_ff, 0
+        return sum(map(model.d_ff_of, range(model.n_layers))), 0
     sparse = model.n_layers - model.n_dense_layers
     chosen = model.experts_per_token + model.n_shared_experts
     inner = model.n_dense_layers * model.d_ff + sparse * chosen * model.expert_d_ff
@@ -236,7 +236,8 @@ def matmul_flops(
         ``projections``, ``scores``, ``weighted sum``, ``output``, where keys are chosen
         ``indexer`` (the scores that choose them) or ``compressed`` and ``gates`` (the branch of the
         means that choose blocks, and what weighs the branches), ``mlp`` (of experts those that
-        a token takes, and the product that scores all of them), ``logits``.
+        a token takes, and the product that scores all of them), ``logits``; where layers have
+        inputs of their own also ``inputs``.
 
     Raises
     ------
@@ -259,6 +260,9 @@ def matmul_flops(
     sizes = {"q_len": q_len, "kv_len": kv_len, "batch": batch, "causal": causal}
     attention = _attention_work(model, sizes, form)
     inner, scored = _mlp_widths(model)
+    if model.per_layer_dim:  # its projection, and the gate and projection of each layer
+        inner_rows = batch * q_len * model.n_layers * model.per_layer_dim
+        attention["inputs"] = 2 * 3 * model.d_model * inner_rows
     return {
         **attention,
         "mlp": 2 * batch * q_len * model.d_model * (model.mlp_matrices * inner + scored),
@@ -310,9 +314,11 @@ def elementwise_ops(
     norms = model.norms_per_layer * model.n_layers + 1 + (1 if model.embedding_norm else 0)
     inner = sum(k.layers * costs.normed(k.sizes) for k in kinds)
     sinks = rows * model.n_layers if model.sinks else 0  # one for each row of scores
+    given = model.n_layers * model.per_layer_dim  # inputs of layers: activated, and normed twice
+    inner += given + (model.n_layers * model.d_model if given else 0)
     return {
         "softmax": model.n_heads * (5 * pairs + 3 * sinks),
-        "activation": rows * _mlp_widths(model)[0],
+        "activation": rows * (_mlp_widths(model)[0] + given),
         "norms": 4 * rows * (model.d_model * norms + inner),
     }
 

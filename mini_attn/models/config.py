@@ -78,6 +78,9 @@ class _Described:
     n_kv_shared_layers: int = 0
     k_eq_v: bool = False
     v_norm: bool = False
+    per_layer_dim: int = 0
+    layer_scalars: bool = False
+    wide_readers: bool = False
     own: tuple[tuple[str, Any], ...] = ()
 
 
@@ -161,6 +164,12 @@ class ModelConfig(_Described):
         Whether the layers that keep all tokens make values with their key projection.
     v_norm : bool
         Whether values are normalized, without a weight.
+    per_layer_dim : int
+        Numbers of each token that each layer has in a table of its own; 0 where there is none.
+    layer_scalars : bool
+        Whether what a layer gives is multiplied by a number of the layer's.
+    wide_readers : bool
+        Whether layers that read another's keys and values have an MLP of twice the width.
     **sizes : int or None
         Sizes that some variants alone have, under the registry's names: ``window``,
         ``kv_lora_rank`` and so on. All can be read as attributes: where a model has no such size,
@@ -332,6 +341,10 @@ class ModelConfig(_Described):
             return layer
         return max(i for i in range(own) if self.window_of(i) == self.window_of(layer))
 
+    def d_ff_of(self, layer: int) -> int:
+        """Return the width of a layer's MLP."""
+        return self.d_ff * (2 if self.wide_readers and self.source_of(layer) != layer else 1)
+
     @property
     def reads_kv(self) -> bool:
         """Return whether it reads another layer's keys and values: the model itself does not."""
@@ -405,7 +418,7 @@ class ModelConfig(_Described):
             self.vocab_size,
             wanted,
             attentions[0] if len(set(attentions)) == 1 else attentions,
-            d_ff=self.d_ff,
+            d_ff=tuple(map(self.d_ff_of, range(wanted))),
             max_positions=self.learned_positions or self.max_context,
             mlp="gated" if self.mlp_matrices == 3 else "plain",
             activation=self.activation,
@@ -419,6 +432,8 @@ class ModelConfig(_Described):
             logit_softcap=self.logit_softcap,
             experts=(experts if dense else experts[0]) if experts else None,
             kv_sources=tuple(map(self.source_of, range(wanted))),
+            per_layer_dim=self.per_layer_dim,
+            layer_scalars=self.layer_scalars,
         )
 
     def _experts(self) -> ExpertConfig:

@@ -19,7 +19,7 @@ from mini_attn.weights.files import (
     save_safetensors,
 )
 from mini_attn.weights.fused import split_qkv
-from mini_attn.weights.gemma import from_gemma
+from mini_attn.weights.gemma import from_gemma, from_gemma4
 from mini_attn.weights.gpt2 import from_gpt2
 from mini_attn.weights.hf_config import config_from_hf
 from mini_attn.weights.hf_model import model_from_hf, unknown_keys
@@ -34,6 +34,7 @@ __all__ = [
     "from_deepseek",
     "from_experts",
     "from_gemma",
+    "from_gemma4",
     "from_gpt2",
     "from_hf",
     "from_llama",

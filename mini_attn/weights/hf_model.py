@@ -11,6 +11,7 @@ from mini_attn.weights._described import mapping
 from mini_attn.weights._known import unknown
 from mini_attn.weights.families._fields import FIELDS
 from mini_attn.weights.families._rules import (
+    full_sizes_of,
     kv_heads_of,
     norm_placement_of,
     sparse_of,
@@ -24,7 +25,8 @@ MOST_LAYERS = 10_000  # a broken file must not make a tuple of billions
 COPIED = (
     "n_layers", "d_model", "n_heads", "head_dim", "d_ff", "vocab_size", "max_context",
     "v_head_dim", "qk_norm", "norm", "norm_placement", "mlp_matrices", "learned_positions",
-    "tied_embeddings", "embedding_norm", "sinks",
+    "tied_embeddings", "embedding_norm", "sinks", "n_kv_shared_layers", "k_eq_v", "v_norm",
+    "per_layer_dim", "layer_scalars", "wide_readers",
 )  # fmt: skip
 LATENT = ("kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim")
 EXPERTS = ("n_experts", "n_shared_experts", "experts_per_token", "expert_d_ff", "router_bias")
@@ -77,6 +79,8 @@ def model_from_hf(config: Mapping[str, Any], *, name: str = "own") -> ModelConfi
     sizes = {part: size(config, part) for part in COPIED}
     sizes |= {"n_kv_heads": kv_heads_of(config), "norm_placement": norm_placement_of(config)}
     sizes |= {"biases": _biases(config), **_experts(config, n_layers), **_layers(config, n_layers)}
+    if sizes["window"] is not None:
+        sizes |= full_sizes_of(config)
     if size(config, "kv_lora_rank"):
         sizes |= {part: size(config, part) or 0 for part in LATENT} | {"attention": "mla"}
     family = config["model_type"]

@@ -87,8 +87,9 @@ WORDS = {
     "yarn": ["rule"],
 }
 OPTIONAL = {
-    "n_kv_heads", "v_head_dim", "window", "q_lora_rank", "rotary_dim", "rotated_pairs", "softcap", "scale",
-    "attention_factor", "mscale", "mscale_all_dim", "embed_scale", "logit_softcap",
+    "n_kv_heads", "v_head_dim", "window", "q_lora_rank", "rotary_dim", "rotated_pairs",
+    "softcap", "scale", "attention_factor", "mscale", "mscale_all_dim",
+    "embed_scale", "logit_softcap",
 }  # fmt: skip
 
 

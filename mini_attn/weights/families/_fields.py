@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["BASE", "FIELDS"]
+__all__ = ["BASE", "FIELDS", "GEMMA"]
 
 Sizes = dict[str, Any]
 
@@ -56,6 +56,15 @@ BASE: Sizes = {
     "dense": {"is": "first"},
     "sparse_every": {"is": 1},
     "dense_layers": {"is": None},
+    "full_head_dim": {"is": 0},
+    "full_n_kv_heads": {"is": 0},
+    "full_heads_asked": {"is": True},
+    "n_kv_shared_layers": {"is": 0},
+    "k_eq_v": {"is": False},
+    "v_norm": {"is": False},
+    "per_layer_dim": {"is": 0},
+    "layer_scalars": {"is": False},
+    "wide_readers": {"is": False},
 }
 
 _BIAS: Sizes = {"attention_bias": {"key": "attention_bias", "default": False}}
@@ -101,14 +110,14 @@ _BEHIND: Sizes = {
     **_LISTED, **_ASKED, **_window(4096), "windows": {"is": "behind"},
     "first_windowed": {"key": "max_window_layers", "default": 28, "null": 0, "least": 0},
 }  # fmt: skip
-_GEMMA: Sizes = _like(
+GEMMA: Sizes = _like(
     _LLAMA, _BIAS, _TIED,
     {"head_dim": {"key": "head_dim", "default": 256},
      "n_kv_heads": {"key": "num_key_value_heads", "default": 16}},
     also="hidden_activation use_bidirectional_attention cache_implementation",
 )  # fmt: skip
 _IN_TURN: Sizes = _like(
-    _GEMMA, _LISTED, _window(4096),
+    GEMMA, _LISTED, _window(4096),
     {"n_kv_heads": {"key": "num_key_value_heads", "default": 4}},
     also="query_pre_attn_scalar sliding_window_size sliding_window_pattern "
     "attn_logit_softcapping final_logit_softcapping",
@@ -176,7 +185,7 @@ FIELDS: dict[str, Sizes] = {
          "turned_every": {"key": "no_rope_layer_interval", "default": 4, "null": 4}},
         also="pretraining_tp max_window_layers", windows="unturned",
     ),
-    "gemma": _like(_GEMMA, {"window": {"is": None}}),
+    "gemma": _like(GEMMA, {"window": {"is": None}}),
     "gemma2": _IN_TURN,
     "gemma3_text": _like(
         _IN_TURN,

@@ -87,6 +87,12 @@ def kv_heads_of(config: Mapping[str, Any]) -> int:
     return 1 if flag(config, "multi_query", True) else int(size(config, "n_heads"))
 
 
+def full_sizes_of(config: Mapping[str, Any]) -> dict[str, int]:
+    """Return sizes of the layers that see all, where they differ from those with a window."""
+    heads = size(config, "full_n_kv_heads") if size(config, "full_heads_asked") else 0
+    return {"full_head_dim": size(config, "full_head_dim"), "full_n_kv_heads": heads}
+
+
 def norm_placement_of(config: Mapping[str, Any]) -> str:
     """Return where norms are; Falcon's first models have one before both blocks."""
     if size(config, "kv_heads") == "falcon":
