@@ -24,6 +24,7 @@ class Member:
     rope: bool = True
     positions: str = "none"
     latent: int | None = None  # the rank
+    shares: bool = False  # the last layer reads what the one before it keeps
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -55,6 +56,7 @@ class Member:
             norm="rms_norm",
             positions=self.positions,
             mlp_bias=False,
+            kv_sources=(*range(n_layers - 1), n_layers - 2) if self.shares else None,
         )
 
 
@@ -64,6 +66,9 @@ MEMBERS = {
     "mqa": Member("one key/value head", "one KV head", options={"n_kv_heads": 1}),
     "mla": Member("latent of 32 numbers and a rotated key of 8", "latent, 32 + 8", latent=32),
     "mla-16": Member("latent of 16 numbers and a rotated key of 8", "latent, 16 + 8", latent=16),
+    "shared": Member(
+        "the last layer reads the keys and values of the one before", "shared layers", shares=True
+    ),
     "alibi": Member("ALiBi instead of RoPE", "ALiBi", rope=False, options={"alibi": True}),
     "learned": Member(
         "learned positions instead of RoPE", "learned positions", rope=False, positions="learned"
