@@ -169,9 +169,9 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
     model = listed(model)
     kinds = keeping_kinds(model)
     every = sum((k.layers * numbers_per_token(k.sizes) for k in kinds), Fraction(0))
-    if every.denominator == 1:
-        return whole_bytes(every.numerator, dtype_bytes)
-    check_dtype_bytes(dtype_bytes)
+    if all(field.tokens(model) == 1 for field in variant(model.attention).cache):
+        return whole_bytes(int(every), dtype_bytes)
+    check_dtype_bytes(dtype_bytes)  # an average may be any part of a byte
     return ceil(every * Fraction(dtype_bytes))
 
 
