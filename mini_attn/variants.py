@@ -218,6 +218,11 @@ class Variant:
         return _named(self.cost)()
 
     @property
+    def shares_layers(self) -> bool:
+        """Return whether a layer may read another's keys and values: those of heads."""
+        return self.config_class == "AttentionConfig"
+
+    @property
     def factors(self) -> tuple[str, ...]:
         """Names of all sizes that its cache depends on, each once."""
         named = ((*field.factors, field.per) for field in self.cache)

@@ -247,7 +247,7 @@ class ModelConfig(_Described):
         shared = self.n_kv_shared_layers
         if not shared:
             return
-        if variant(self.attention).config_class != "AttentionConfig":
+        if not variant(self.attention).shares_layers:
             raise ConfigError(f"layers share keys and values of heads, got {self.attention}")
         kept = {self.window_of(layer) for layer in range(self.n_layers - shared)}
         needed = {self.window_of(layer) for layer in range(self.n_layers)}

@@ -28,6 +28,7 @@ SIZES = ("attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_d
 OPTIONAL = tuple(
     dict.fromkeys(size.name for entry in REGISTRY.values() for size in entry.cache_sizes)
 )
+DECIDED = (*SIZES, *OPTIONAL, "shared_layers", "parameters")
 
 
 def _published(name: str) -> dict[str, Any]:
@@ -35,6 +36,7 @@ def _published(name: str) -> dict[str, Any]:
     config = MODELS[name]
     sizes = {key: getattr(config, key) for key in SIZES}
     sizes |= {key: getattr(config, key) for key in OPTIONAL if getattr(config, key)}
+    sizes["shared_layers"] = config.n_kv_shared_layers
     return {**sizes, "parameters": cost.parameter_count(config)}
 
 
@@ -61,6 +63,7 @@ def _config(state: dict[str, Any]) -> ModelConfig:
         d_ff=1,
         vocab_size=1,
         max_context=1,
+        n_kv_shared_layers=state["shared_layers"] if entry.shares_layers else 0,
         **{name: state[name] for name in held},
         **unseen,
     )
@@ -70,6 +73,14 @@ def _storage(config: ModelConfig, shared: int) -> cost.Ring | cost.Paged:
     """Pages where a prefix is shared; a layer with a window writes over its prefix."""
     pages = shared and variant(config.attention).length_rule == "all"
     return cost.Paged(BLOCK_SIZE, shared) if pages else cost.Ring()
+
+
+def _plain(config: ModelConfig) -> ModelConfig:
+    """The model with a key/value head for each query head, in layers that all keep a cache."""
+    changes: dict[str, Any] = {"n_kv_heads": config.n_heads, "full_n_kv_heads": 0}
+    if not config.full_head_dim:  # two sizes of heads go with windows, whose slots all count here
+        changes |= {"attention": "mha", "window": None}
+    return replace(config, **changes, n_kv_shared_layers=0)
 
 
 def _longest_context(
@@ -108,9 +119,9 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
     dict
         In bytes ``bytes_per_token``, ``total_bytes``, ``weight_bytes`` (rounded up),
         ``device_bytes``, ``left_bytes`` (beside the weights, at least 0) and ``mha_bytes`` (one
-        key/value head per query head, all tokens kept); as counts ``max_sequences`` at the given
-        context and ``max_context`` at the given batch (None if no context is too long);
-        ``formula``, as from `mini_attn.cost.cache_formula`.
+        key/value head per query head, all tokens kept in all layers); as counts
+        ``max_sequences`` at the given context and ``max_context`` at the given batch (None if no
+        context is too long); ``formula``, as from `mini_attn.cost.cache_formula`.
 
     Raises
     ------
@@ -132,8 +143,6 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
     bits = BITS[state["dtype"]]
     use = {"batch": state["batch"], "context": state["context"], "dtype_bytes": bits / 8}
     storage = _storage(config, state["shared"])
-    all_kept: dict[str, Any] = {"attention": "mha", "window": None, "full_every": 0}
-    plain = replace(config, **all_kept, n_kv_heads=config.n_heads)
     own = state["model"] == OWN
     parameters = state["parameters"] if own else cost.parameter_count(config)
     weights = -(-parameters * round(4 * BITS[state["weight_dtype"]]) // 32)
@@ -151,7 +160,7 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
         "weight_bytes": weights,
         "device_bytes": memory,
         "left_bytes": left,
-        "mha_bytes": cost.cache_bytes(plain, **use),
+        "mha_bytes": cost.cache_bytes(_plain(config), **use, storage=cost.Contiguous()),
         "max_sequences": 1 + (most - one) // (two - one) if one <= most else 0,
         "max_context": _longest_context(config, storage, state["batch"], most),
         "formula": cost.cache_formula(config, **use, storage=storage),
@@ -176,6 +185,9 @@ class CacheCalculator(LivingWidget):
     OWN : int
     full_every : int
         Every so many-th layer keeps all tokens, 0 to 512; none does with 0.
+    shared_layers : int
+        Last layers that keep nothing and read another's cache, 0 to 511; 0 for attention whose
+        cache isn't keys and values of heads.
     parameters : int
         Weights of the model, 1 to 10,000,000,000,000.
     dtype, weight_dtype : str
@@ -227,13 +239,13 @@ class CacheCalculator(LivingWidget):
         super().__init__(**state)
 
     def __repr__(self) -> str:
-        hidden = set() if self.model == OWN else {*SIZES, *OPTIONAL, "parameters"}
+        hidden = set() if self.model == OWN else {*DECIDED}
         schema = load_schema(NAME)
         shown = [key for key in schema if key not in hidden]
         changed = [key for key in shown if getattr(self, key) != schema[key]["default"]]
         return f"CacheCalculator({', '.join(f'{key}={getattr(self, key)!r}' for key in changed)})"
 
-    @traitlets.observe("model", *SIZES, *OPTIONAL, "parameters")
+    @traitlets.observe("model", *DECIDED)
     def _settle(self, change: Any) -> None:
         """Keep model and sizes together, as the view does."""
         if self._settling or self.model == OWN:

@@ -8,7 +8,7 @@ from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
 
-__all__ = ["BITS", "OWN", "calculator_schema"]
+__all__ = ["BITS", "OWN", "calculator_schema", "layers_apart"]
 
 OWN = "own"
 # Bits of a number; in groups with their scales: 2 and 4 bits in groups of 32 with a float16 scale
@@ -17,6 +17,17 @@ BITS = {
     "float32": 32, "bfloat16": 16, "float16": 16, "float8": 8, "int8": 8, "int4": 4,
     "nvfp4": 4.5, "mxfp4": 4.25, "int4-grouped": 5, "int2-grouped": 3,
 }  # fmt: skip
+
+
+def layers_apart(model: Any) -> dict[str, Any]:
+    """Return in what a model's layers differ beyond a window in turn; of most models, nothing."""
+    apart = {
+        "full_layers": list(model.full_layers),
+        "full_head_dim": model.full_head_dim,
+        "full_n_kv_heads": model.full_n_kv_heads,
+        "shared_layers": model.n_kv_shared_layers,
+    }
+    return {key: size for key, size in apart.items() if size}
 
 
 def calculator_schema(schema: dict[str, Any]) -> dict[str, Any]:

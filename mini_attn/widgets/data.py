@@ -20,7 +20,7 @@ from mini_attn.stories.family import film
 from mini_attn.stories.vocabulary import WORDS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.bits_dial_data import bits_dial
-from mini_attn.widgets.cache_calculator_data import calculator_schema
+from mini_attn.widgets.cache_calculator_data import calculator_schema, layers_apart
 from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.equal_bytes_data import equal_bytes
 from mini_attn.widgets.inside_data import home_model, inside_model
@@ -58,6 +58,7 @@ def _models() -> list[dict[str, Any]]:
     return [
         {key: getattr(model, key) for key in MODEL_KEYS}
         | {size.name: getattr(model, size.name) for size in REGISTRY[model.attention].cache_sizes}
+        | layers_apart(model)
         | {"parameters": cost.parameter_count(model)}
         for model in MODELS.values()
     ]
@@ -72,6 +73,7 @@ def _layouts() -> list[dict[str, Any]]:
             "cache": [asdict(field) for field in entry.cache],
             "length_rule": entry.length_rule,
             "fixed": dict(entry.fixed),
+            "shares_layers": entry.shares_layers,
             "sizes": [
                 {key: getattr(size, key) for key in ("name", "label", "word", "why")}
                 for size in entry.cache_sizes

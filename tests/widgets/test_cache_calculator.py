@@ -12,8 +12,9 @@ import pytest
 from mini_attn import cost
 from mini_attn.config import weight_format
 from mini_attn.errors import ConfigError, WidgetStateError
-from mini_attn.models import MODELS
+from mini_attn.models import MODELS, ModelConfig
 from mini_attn.variants import REGISTRY
+from mini_attn.widgets import cache_calculator, data
 from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.cache_calculator import BITS, CacheCalculator, calculate
 from tests.cost.published import PUBLISHED, shape
@@ -82,6 +83,8 @@ def random_state(source: random.Random) -> dict[str, Any]:
             low, high = max(entry["min"], 1), entry["max"]
             state[key] = int(low * (high / low) ** source.random())
     state["full_every"] = source.choice((0, 1, 2, 5, 512))
+    some = source.choice((0, 0, source.randrange(state["n_layers"]), state["shared_layers"]))
+    state["shared_layers"] = min(some, 511)
     state["shared"] = source.choice((0, state["shared"], state["context"], 17))
     if source.random() < 0.8:
         state["n_heads"] = state["n_kv_heads"] * source.choice((1, 2, 3, 8))
@@ -93,11 +96,122 @@ def test_javascript_equals_cost_on_own_numbers() -> None:
     source = random.Random(2024)
     largest = {key: entry.get("max", DEFAULTS[key]) for key, entry in SCHEMA.items()}
     largest |= {"model": "own", "attention": "mha", "dtype": "float32", "shared": 0}
+    largest |= {"shared_layers": 0}
     figures = compare([*(random_state(source) for _ in range(1500)), largest])
     refused = sum("error" in figure for figure in figures)
     assert 50 < refused < 750  # both kinds were met
     assert any(figure.get("max_context") is None for figure in figures if "error" not in figure)
     assert int(figures[-1]["total_bytes"]) > 2**53  # more than a JavaScript number holds exactly
+
+
+def made_up(source: random.Random) -> ModelConfig | None:
+    """A model as one may be published, its layers apart in every way; None where they can't be."""
+    attention = source.choice(("sliding_window", "sliding_window", "gqa"))
+    layers, heads = source.randint(2, 40), source.choice((4, 8, 24))
+    sizes: dict[str, Any] = {"n_kv_shared_layers": source.choice((0, source.randrange(layers)))}
+    if attention == "sliding_window":
+        sizes |= {"window": source.choice((1, 128, 4096))}
+        sizes |= {"full_head_dim": source.choice((0, 512)), "k_eq_v": source.random() < 0.5}
+        sizes |= {"full_n_kv_heads": source.choice((0, 1, 2, heads))}
+        full = tuple(i for i in range(layers) if source.random() < 0.3)
+        which = source.choice(("full_layers", "full_every"))
+        sizes |= {which: full if which == "full_layers" else source.choice((2, 3, 6))}
+    try:
+        return ModelConfig(
+            "made-up", "Made up", "made up", attention, n_layers=layers, d_model=64, n_heads=heads,
+            n_kv_heads=source.choice((1, 2, 4)), head_dim=source.choice((64, 256)), d_ff=96,
+            v_head_dim=source.choice((None, 32)), vocab_size=100, max_context=100, **sizes,
+        )  # fmt: skip
+    except ConfigError:
+        return None
+
+
+def test_models_whose_layers_differ_are_counted_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a page carries of such a model is enough for every figure."""
+    source = random.Random(31)
+    states, expected = [], []
+    while len(states) < 400:
+        model = made_up(source)
+        if model is None:
+            continue
+        monkeypatch.setattr(data, "MODELS", {"made-up": model})
+        monkeypatch.setattr(cache_calculator, "MODELS", {"made-up": model})
+        use = {
+            "dtype": source.choice(list(BITS)), "context": source.choice((1, 100, 8192, 10**6)),
+            "batch": source.choice((1, 3, 16)), "shared": source.choice((0, 0, 40)),
+        }  # fmt: skip
+        [entry] = data._models()
+        states.append({**DEFAULTS, **use, **entry, "model": "own"})
+        expected.append(in_python({**DEFAULTS, **use, "model": "made-up"}))
+    got = run(COMPUTE, states)
+    assert [figures if "error" not in figures else {"error": True} for figures in got] == expected
+    apart = ("full_layers", "full_head_dim", "full_n_kv_heads", "shared_layers")
+    assert all(sum(bool(state.get(key)) for state in states) > 50 for key in apart)
+    assert sum(all(state.get(key) for key in apart[1:]) for state in states) > 20
+
+
+def test_gemma_3n_like_layers_that_share() -> None:
+    """Of 35 layers the last 15 read others and every fifth sees all, as in Gemma 3n."""
+    state = {
+        **DEFAULTS, "model": "own", "attention": "sliding_window", "n_layers": 35, "n_heads": 8,
+        "n_kv_heads": 2, "head_dim": 256, "v_head_dim": 256, "window": 512, "full_every": 5,
+        "shared_layers": 15, "context": 32_768, "batch": 1,
+    }  # fmt: skip
+    body = """
+    const { compute, table, describe, draw } = living.registry.cache_calculator;
+    const result = compute(input);
+    return [result.total_bytes, table(result).rows, describe(result), draw(result)];"""
+    total, rows, said, picture = run(body, state)
+    assert int(total) == calculate(state)["total_bytes"]
+    assert int(total) == 2 * 2 * 256 * 2 * (4 * 32_768 + 16 * 512)
+    assert rows[0][:2] == ["Layers that keep a cache", "20 of 35"]
+    assert (
+        "(4 keeping global layers × 32,768 tokens + 16 keeping windowed layers × 512 tokens kept)"
+    ) in rows[-1][1]
+    assert "15 layers of 35 keep nothing and read another layer's cache" in said
+    assert "in every layer and every token kept" in picture
+    latent = state | {"attention": "mla", "shared_layers": 34}
+    assert run(COMPUTE, [latent]) == run(COMPUTE, [latent | {"shared_layers": 0}])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"shared_layers": 32}, "the last 32 of 32 layers read"),
+        ({"shared_layers": 33}, "no layer before them sees all"),
+        ({"attention": "sliding_window", "full_every": 32, "shared_layers": 1}, "sees all"),
+        ({"attention": "sliding_window", "full_every": 1, "shared_layers": 32}, "sees all"),
+        ({"attention": "sliding_window", "shared_layers": 40}, "no layer before them"),
+    ],
+)
+def test_layers_with_nothing_to_read_are_refused(sizes: dict[str, Any], words: str) -> None:
+    state = {**DEFAULTS, "model": "own", **sizes}
+    with pytest.raises(ConfigError, match=words):
+        calculate(state)
+    [theirs] = run(COMPUTE, [state])
+    assert "no layer before them" in theirs["error"]
+    assert words.removeprefix("the ") in theirs["error"]
+
+
+def test_layers_of_two_sizes_are_two_products() -> None:
+    """As Gemma 4's, whose layers that see all have larger heads and fewer of them."""
+    sizes = {
+        "model": "own", "attention": "sliding_window", "n_layers": 6, "n_heads": 8,
+        "n_kv_heads": 4, "head_dim": 256, "v_head_dim": 256, "window": 512, "full_every": 6,
+        "full_head_dim": 512, "full_n_kv_heads": 1, "context": 4096, "batch": 2,
+    }  # fmt: skip
+    body = """
+    const { compute, table } = living.registry.cache_calculator;
+    const result = compute(input);
+    return [table(result).rows.at(-1)[1], result.total_bytes, result.mha_bytes,
+      result.bytesAt(4096), result.mhaBytesAt(4096)];"""
+    words, total, mha, at, mha_at = run(body, {**DEFAULTS, **sizes})
+    assert words.startswith(
+        "(2 × 1 global layer × 1 KV head × 512 × 4,096 tokens"
+        " + 2 × 5 windowed layers × 4 KV heads × 256 × 512 tokens kept) × 2 bytes × 2 sequences"
+    )
+    assert int(total) == at == 2 * 2 * (2 * 512 * 4096 + 2 * 5 * 4 * 256 * 512)
+    assert int(mha) == mha_at == 2 * 2 * 2 * 8 * 4096 * (512 + 5 * 256)
 
 
 def test_the_comparison_can_fail() -> None:
@@ -225,7 +339,8 @@ def test_the_list_of_models_is_grouped_by_family() -> None:
 
 def test_choosing_a_model_and_editing_a_size_agree_with_the_page() -> None:
     moves = [("model", "deepseek-v3"), ("batch", 2), ("head_dim", 128), ("model", "gemma-2-9b"),
-             ("model", "own"), ("window", 100), ("model", "gpt2"), ("context", 7)]  # fmt: skip
+             ("model", "own"), ("window", 100), ("shared_layers", 3), ("model", "llama-3-8b"),
+             ("shared_layers", 8), ("model", "gpt2"), ("context", 7)]  # fmt: skip
     body = """
     let state = input.state;
     return input.moves.map(([key, value]) =>

@@ -12,6 +12,7 @@ from mini_attn import cost, example
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY, CacheField, Size
 from mini_attn.widgets import data
+from mini_attn.widgets.cache_calculator_data import layers_apart
 
 FILES = data.generate()
 
@@ -69,6 +70,7 @@ def test_every_entry_is_there():
     for name, entry in models.items():
         own = [size.name for size in REGISTRY[MODELS[name].attention].cache_sizes]
         shown = {key: getattr(MODELS[name], key) for key in (*data.MODEL_KEYS, *own)}
+        shown |= layers_apart(MODELS[name])
         assert entry == shown | {"parameters": cost.parameter_count(MODELS[name])}
     assert [entry["name"] for entry in FILES["layouts.json"]] == list(REGISTRY)
     assert [entry["key"] for entry in FILES["devices.json"]] == list(cost.DEVICES)
@@ -81,12 +83,15 @@ def test_layouts_alone_give_the_bytes(name, context):
     """All that JavaScript has are these files; they must be enough for the formula."""
     entry = next(model for model in FILES["models.json"] if model["name"] == name)
     layout = next(item for item in FILES["layouts.json"] if item["name"] == entry["attention"])
-    numbers = sum(math.prod(entry[key] for key in field["factors"]) for field in layout["cache"])
-    kept = [context] * entry["n_layers"]
-    if layout["length_rule"] == "window":
-        every = entry["full_every"]
-        for i in range(entry["n_layers"]):
-            if not every or (i + 1) % every:
-                kept[i] = min(context, entry["window"])
+    wide, few = entry.get("full_head_dim"), entry.get("full_n_kv_heads")
+    large = entry | ({"head_dim": wide, "v_head_dim": wide} if wide else {})
+    large |= {"n_kv_heads": few} if few else {}
+    numbers = 0
+    for i in range(entry["n_layers"] - entry.get("shared_layers", 0)):
+        every, full = entry["full_every"], i in entry.get("full_layers", ())
+        windowed = layout["length_rule"] == "window" and not full and (not every or (i + 1) % every)
+        sizes, kept = (entry, min(context, entry["window"])) if windowed else (large, context)
+        each = (math.prod(sizes[key] for key in field["factors"]) for field in layout["cache"])
+        numbers += kept * sum(each)
     expected = cost.cache_bytes(MODELS[name], batch=1, context=context, dtype_bytes=2)
-    assert 2 * numbers * sum(kept) == expected
+    assert 2 * numbers == expected

@@ -1,5 +1,7 @@
 // What a cache costs: whole numbers only, from the registry's layouts. Bits are counted as
 // BigInt, so that no total is ever rounded; the tests compare every figure with mini_attn.cost.
+// A model's layers are of up to two kinds, those that see all and those with a window, and of each
+// kind the last ones may keep nothing and read another's cache.
 import devices from "../data/devices.json" with { type: "json" };
 import layouts from "../data/layouts.json" with { type: "json" };
 import models from "../data/models.json" with { type: "json" };
@@ -22,7 +24,8 @@ export const OWN_SIZES = [...new Map(layouts.flatMap(({ sizes }) => sizes.map((s
 // latent) the field keeps what it held: it is out of sight then.
 const OPTIONAL = OWN_SIZES.map(({ name }) => name);
 const SIZES = [
-  "attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", ...OPTIONAL, "full_every", "parameters",
+  "attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", ...OPTIONAL, "full_every",
+  "shared_layers", "parameters",
 ];
 
 export function settle(state) {
@@ -30,7 +33,7 @@ export function settle(state) {
   if (!model) return state;
   const filled = { ...state };
   for (const key of SIZES) {
-    if (!OPTIONAL.includes(key) || model[key]) filled[key] = model[key];
+    if (!OPTIONAL.includes(key) || model[key]) filled[key] = model[key] ?? 0;
   }
   return filled;
 }
@@ -43,8 +46,37 @@ export function update(state, key, value) {
 
 export class Contradiction extends Error {}
 
+// The kinds of layers, those that see all first: how many there are, how many of them keep a cache
+// of their own, the window, and the sizes of a layer.
+export function kindsOf(sizes, windowed, shared) {
+  const { n_layers, full_every, full_layers = [], full_head_dim, full_n_kv_heads } = sizes;
+  const fullIn = (first) => {
+    if (!windowed) return first;
+    if (full_layers.length) return full_layers.filter((layer) => layer < first).length;
+    return full_every ? Math.floor(first / full_every) : 0;
+  };
+  const own = {
+    ...(full_head_dim && { head_dim: full_head_dim, v_head_dim: full_head_dim }),
+    ...(full_n_kv_heads && { n_kv_heads: full_n_kv_heads }),
+  };
+  const keeping = Math.max(0, n_layers - shared);
+  const [full, kept] = [n_layers, keeping].map(fullIn);
+  return [
+    { layers: full, keeps: kept, window: null, sizes: { ...sizes, ...own } },
+    { layers: n_layers - full, keeps: keeping - kept, window: sizes.window, sizes },
+  ].filter(({ layers }) => layers);
+}
+
+// What is wrong with layers that read a cache, where none of their kind keeps one.
+export function sharingFault(kinds, { n_layers, shared_layers }) {
+  const lonely = kinds.find(({ keeps }) => !keeps);
+  if (!lonely) return null;
+  const sees = lonely.window === null ? "sees all tokens" : "has a window";
+  return `the last ${shared_layers} of ${n_layers} layers read another layer's cache, and no layer before them ${sees}`;
+}
+
 function effectiveSizes(state) {
-  const sizes = { ...settle(state) };
+  const sizes = { ...MODELS.get(state.model), ...settle(state) };
   const layout = LAYOUTS.get(sizes.attention);
   for (const [name, value] of Object.entries(layout.fixed)) sizes[name] = sizes[value] ?? value; // a size, or its number
   if (sizes.n_heads % sizes.n_kv_heads) {
@@ -53,26 +85,23 @@ function effectiveSizes(state) {
         "the first must be a multiple of the second.",
     );
   }
-  return { sizes, layout };
+  if (!layout.shares_layers) sizes.shared_layers = 0;
+  const windowed = layout.length_rule === "window";
+  const kinds = kindsOf(sizes, windowed, sizes.shared_layers);
+  const fault = sharingFault(kinds, sizes);
+  if (fault) throw new Contradiction(`${fault[0].toUpperCase()}${fault.slice(1)}.`);
+  return { sizes, layout, kinds: kinds.map((kind) => ({ ...kind, windowed, fields: fieldNumbers(layout, kind.sizes) })) };
 }
 
-// The slots of a kind of layer: how many layers, tokens kept for each sequence, and tokens that
-// are stored once for all.
-function layerTerms(layout, sizes, context) {
-  if (layout.length_rule !== "window") {
-    if (!sizes.shared) return [{ layers: sizes.n_layers, kept: context, once: 0, rule: "all" }];
-    // Whole pages; each sequence has at least its last token for itself.
-    const once = Math.floor(Math.min(sizes.shared, context - 1) / BLOCK) * BLOCK;
-    return [{ layers: sizes.n_layers, kept: Math.ceil(context / BLOCK) * BLOCK - once, once, rule: "pages" }];
-  }
-  const full = sizes.full_layers?.length || (sizes.full_every ? Math.floor(sizes.n_layers / sizes.full_every) : 0);
-  const terms = [];
-  if (full) terms.push({ layers: full, kept: context, once: 0, rule: "all" });
-  terms.push({
-    layers: sizes.n_layers - full, kept: Math.min(context, sizes.window), once: 0, rule: "window",
-  });
-  return terms.filter((term) => term.layers > 0);
+// The slots of a layer: tokens kept for each sequence, and tokens that are stored once for all.
+function slotsOf({ window, windowed, sizes: { shared } }, context) {
+  if (window !== null) return { kept: Math.min(context, window), once: 0, rule: "window" };
+  if (windowed || !shared) return { kept: context, once: 0, rule: "all" }; // a window writes over a shared prefix
+  // Whole pages; each sequence has at least its last token for itself.
+  const once = Math.floor(Math.min(shared, context - 1) / BLOCK) * BLOCK;
+  return { kept: Math.ceil(context / BLOCK) * BLOCK - once, once, rule: "pages" };
 }
+const layerTerms = (kinds, context) => kinds.map((kind) => ({ layers: kind.keeps, fields: kind.fields, ...slotsOf(kind, context) }));
 
 const product = (values) => values.reduce((a, b) => a * BigInt(b), 1n);
 
@@ -91,7 +120,7 @@ export const spansOf = ({ kept, once }, span) => ({
   own: Math.floor((kept + once) / span) - Math.floor(once / span), once: Math.floor(once / span),
 });
 // Numbers of so many sequences.
-const numbersOf = (terms, fields, sequences) => sum(terms.flatMap((term) => fields.map(({ span, numbers }) => {
+const numbersOf = (terms, sequences) => sum(terms.flatMap((term) => term.fields.map(({ span, numbers }) => {
   const { own, once } = spansOf(term, span);
   return BigInt(term.layers) * numbers * (sequences * BigInt(own) + BigInt(once));
 })));
@@ -106,26 +135,27 @@ function wholeBytes(numbers, bits) {
 }
 
 // Bytes that a token adds: what a block of tokens leaves counts evenly to them, rounded up.
-function tokenBytes(fields, layers, bits) {
+function tokenBytes(kinds, bits) {
+  const fields = kinds.flatMap(({ keeps, fields }) => fields.map((field) => ({ ...field, keeps: BigInt(keeps) })));
   const spans = product(fields.map(({ span }) => span));
-  const shares = sum(fields.map(({ span, numbers }) => (numbers * spans) / BigInt(span)));
-  if (shares % spans === 0n) return wholeBytes((BigInt(layers) * shares) / spans, bits);
+  const shares = sum(fields.map(({ span, numbers, keeps }) => (keeps * numbers * spans) / BigInt(span)));
+  if (spans === 1n) return wholeBytes(shares, bits);
   const parts = 32n * spans;
-  return (BigInt(layers) * shares * quarters(bits) + parts - 1n) / parts;
+  return (shares * quarters(bits) + parts - 1n) / parts;
 }
 
 // The same for a picture's line, where rounding does not show, in bytes of all sequences.
-function byteCurve(layout, sizes, bits) {
-  const each = fieldNumbers(layout, sizes).reduce((all, field) => all + Number(field.numbers) / field.span, 0);
-  return (context) => layerTerms(layout, sizes, context)
-    .reduce((bytes, { layers, kept, once }) => bytes + (layers * (sizes.batch * kept + once) * each * bits) / 8, 0);
+function byteCurve(kinds, batch, bits) {
+  return (context) => layerTerms(kinds, context).reduce((bytes, { layers, fields, kept, once }) => {
+    const each = fields.reduce((all, field) => all + Number(field.numbers) / field.span, 0);
+    return bytes + (layers * (batch * kept + once) * each * bits) / 8;
+  }, 0);
 }
 
 // The longest context whose cache has at most so many numbers; null when no length is too long.
-function longestContext(layout, sizes, fields, most) {
-  const fits = (context) => numbersOf(layerTerms(layout, sizes, context), fields, BigInt(sizes.batch)) <= most;
-  const bounded = layerTerms(layout, sizes, 1).every((term) => term.rule === "window");
-  if (bounded && fits(sizes.window)) return null;
+function longestContext(kinds, batch, most) {
+  const fits = (context) => numbersOf(layerTerms(kinds, context), BigInt(batch)) <= most;
+  if (kinds.every(({ window }) => window !== null) && fits(kinds[0].window)) return null;
   let [low, high] = [0, 1];
   while (fits(high)) [low, high] = [high, 2 * high];
   while (high - low > 1) {
@@ -135,34 +165,40 @@ function longestContext(layout, sizes, fields, most) {
   return BigInt(low);
 }
 
+// The same layers with a key/value head for each query head, all of which keep all tokens.
+function plainOf(kinds) {
+  const mha = LAYOUTS.get("mha");
+  return kinds.map(({ layers, sizes }) => {
+    const plain = { ...sizes, n_kv_heads: sizes.n_heads, shared: 0 };
+    return { keeps: layers, window: null, sizes: plain, fields: fieldNumbers(mha, plain) };
+  });
+}
+
 export function cacheCost(state) {
-  const { sizes, layout } = effectiveSizes(state);
+  const { sizes, layout, kinds } = effectiveSizes(state);
   const bits = BITS[sizes.dtype];
-  const fields = fieldNumbers(layout, sizes);
-  const terms = layerTerms(layout, sizes, sizes.context);
-  const total = wholeBytes(numbersOf(terms, fields, BigInt(sizes.batch)), bits);
+  const terms = layerTerms(kinds, sizes.context);
+  const total = wholeBytes(numbersOf(terms, BigInt(sizes.batch)), bits);
   const weights = (BigInt(sizes.parameters) * quarters(BITS[sizes.weight_dtype]) + 31n) / 32n; // the last byte is filled
   const device = DEVICES.get(sizes.device);
   const memory = device ? BigInt(device.memory_bytes) : product([sizes.device_gb, GB]);
   const left = memory > weights ? memory - weights : 0n;
-  const plain = { ...sizes, n_kv_heads: sizes.n_heads, shared: 0 };
-  const mha = LAYOUTS.get("mha");
-  const mhaNumbers = sum(fieldNumbers(mha, plain).map((field) => field.numbers));
+  const plain = plainOf(kinds);
   const most = (left * 32n) / quarters(bits); // numbers, beside the weights
-  const one = numbersOf(terms, fields, 1n); // the first sequence brings what all share
+  const one = numbersOf(terms, 1n); // the first sequence brings what all share
   return {
-    sizes, layout, bits, fields, terms,
+    sizes, layout, bits, terms,
     title: MODELS.get(sizes.model)?.title ?? "Own numbers",
     device_name: device ? device.name : `${sizes.device_gb} GB of memory`,
-    bytes_per_token: tokenBytes(fields, sizes.n_layers, bits),
+    bytes_per_token: tokenBytes(kinds, bits),
     total_bytes: total,
     weight_bytes: weights,
     device_bytes: memory,
     left_bytes: left,
-    mha_bytes: wholeBytes(product([sizes.n_layers, sizes.context, sizes.batch]) * mhaNumbers, bits),
-    max_sequences: one > most ? 0n : 1n + (most - one) / (numbersOf(terms, fields, 2n) - one),
-    max_context: longestContext(layout, sizes, fields, most),
-    bytesAt: byteCurve(layout, sizes, bits),
-    mhaBytesAt: byteCurve(mha, plain, bits),
+    mha_bytes: wholeBytes(numbersOf(layerTerms(plain, sizes.context), BigInt(sizes.batch)), bits),
+    max_sequences: one > most ? 0n : 1n + (most - one) / (numbersOf(terms, 2n) - one),
+    max_context: longestContext(kinds, sizes.batch, most),
+    bytesAt: byteCurve(kinds, sizes.batch, bits),
+    mhaBytesAt: byteCurve(plain, sizes.batch, bits),
   };
 }

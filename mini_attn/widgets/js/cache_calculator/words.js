@@ -13,6 +13,9 @@ const WHY = {
   layers: "every layer has its own cache",
   "global layers": "these layers keep every token",
   "windowed layers": "these layers keep the last tokens, as many as the window holds",
+  "keeping layers": "each has its own cache; the other layers keep nothing and read one of these",
+  "keeping global layers": "these layers keep every token, and later layers that see all read one of them",
+  "keeping windowed layers": "these layers keep the last tokens, and later layers with a window read one of them",
   "KV heads": "query heads leave nothing in the cache",
   "head size": "values in one key, and in one value vector",
   "value size": "values in one value vector",
@@ -92,8 +95,11 @@ function sameFactors(fields) {
   return fields.length === 2 && values[0] === values[1] && fields[0].factors.length > 1;
 }
 
-function layerWords(term, alone) {
-  const kind = alone ? "layers" : term.rule === "all" ? "global layers" : "windowed layers";
+const sharing = ({ sizes }) => sizes.shared_layers > 0;
+
+function layerWords(result, term) {
+  const alone = result.terms.length === 1;
+  const kind = `${sharing(result) ? "keeping " : ""}${alone ? "" : term.rule === "all" ? "global " : "windowed "}layers`;
   const tokens = { all: "tokens", window: "tokens kept", pages: "slots of its own" }[term.rule];
   return { layers: number(term.layers, kind), tokens: number(term.kept, tokens) };
 }
@@ -107,20 +113,31 @@ function blockWords(fields, term) {
   return { own: [[number(own, label)]], once: once ? [[number(once, "shared complete blocks")]] : [] };
 }
 
+// Numbers of a token in so many layers: 2 × layers × KV heads × head size, where values are as keys.
+function tokenWords(fields, layers) {
+  return sameFactors(fields)
+    ? [[number(2, "keys and values")], layers, ...factorWords(fields[0]).map((word) => [word])]
+    : [inBrackets(fields.map((field) => join(factorWords(field).map((w) => [w]), "×")), "+"), layers];
+}
+
+const factorsIn = ({ fields }) => JSON.stringify(fields.map(({ factors }) => factors));
+
 // The formula as a list of numbers with labels and signs: the product equals total_bytes.
 export function formula(result) {
   const { terms, sizes, bits } = result;
-  const blocks = blockWords(result.fields, terms[0]);
-  const fields = result.fields.slice(0, blocks.own.length ? 2 : undefined); // those of a token
+  const blocks = blockWords(terms[0].fields, terms[0]);
+  const fields = terms[0].fields.slice(0, blocks.own.length ? 2 : undefined); // those of a token
   const each = number(bits / 8, bits === 8 ? "byte" : "bytes");
+  const words = terms.map((term) => layerWords(result, term));
+  const sequences = number(sizes.batch, "sequences");
+  if (terms.some((term) => factorsIn(term) !== factorsIn(terms[0]))) { // layers of two sizes
+    const kinds = terms.map((term, i) => join([...tokenWords(term.fields, [words[i].layers]), [words[i].tokens]], "×"));
+    return join([inBrackets(kinds, "+"), [each], [sequences]], "×");
+  }
   const alone = terms.length === 1;
-  const words = terms.map((term) => layerWords(term, alone));
   const layers = alone ? [words[0].layers]
     : inBrackets(words.map((word) => [word.layers, sign("×"), word.tokens]), "+");
-  const perLayer = sameFactors(fields)
-    ? [[number(2, "keys and values")], layers, ...factorWords(fields[0]).map((word) => [word])]
-    : [inBrackets(fields.map((field) => join(factorWords(field).map((w) => [w]), "×")), "+"), layers];
-  const sequences = number(sizes.batch, "sequences");
+  const perLayer = tokenWords(fields, layers);
   const { once } = terms[0];
   if (once) {
     const own = inBrackets([[words[0].tokens], ...blocks.own], "+");
@@ -177,8 +194,9 @@ function comparedWithWeights(result) {
 export function saving(result) {
   if (result.mha_bytes <= result.total_bytes) return "";
   const factor = times(result.mha_bytes, result.total_bytes);
+  const layers = sharing(result) ? " in every layer" : "";
   const every = result.layout.length_rule === "window" ? " and every token kept" : "";
-  return `${factor}× smaller than with one KV head per query head${every}`;
+  return `${factor}× smaller than with one KV head per query head${layers}${every}`;
 }
 
 export function describe(result) {
@@ -186,7 +204,9 @@ export function describe(result) {
   const { sizes, title, total_bytes } = result;
   const used = `${title}, ${count(sizes.batch, "sequence")} of ${count(sizes.context, "token")}`;
   const takes = `the cache takes ${size(total_bytes)} in ${sizes.dtype}, ${comparedWithWeights(result)}.`;
-  return `${used}: ${takes} ${verdict(result)}`;
+  const { n_layers, shared_layers: n } = sizes;
+  const kept = sharing(result) ? ` ${count(n, "layer")} of ${grouped(n_layers)} ${n > 1 ? "keep" : "keeps"} nothing and ${n > 1 ? "read" : "reads"} another layer's cache.` : "";
+  return `${used}: ${takes}${kept} ${verdict(result)}`;
 }
 
 const row = (label, bytes) => [label, `${grouped(bytes)} bytes`, size(bytes), binarySize(bytes)];
@@ -198,11 +218,12 @@ export function table(result) {
   const rows = [
     row("Cache, one token of one sequence", result.bytes_per_token),
     row(`Cache, ${count(sizes.batch, "sequence")} of ${count(sizes.context, "token")}`, result.total_bytes),
-    row("The same with one KV head per query head", result.mha_bytes),
+    row(`The same with one KV head per query head${sharing(result) ? " in every layer" : ""}`, result.mha_bytes),
     row(`Weights, ${count(sizes.parameters, "parameter")} in ${sizes.weight_dtype}`, result.weight_bytes),
     row(`Memory: ${result.device_name}`, result.device_bytes),
     row("Left for the cache after the weights", result.left_bytes),
   ];
+  if (sharing(result)) rows.unshift(["Layers that keep a cache", `${grouped(sizes.n_layers - sizes.shared_layers)} of ${grouped(sizes.n_layers)}`, "the others read one of theirs", ""]);
   const { sequences, longest } = fitWords(result);
   return {
     caption,
