@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import ceil, prod
 from random import Random
 from typing import Any
 
@@ -39,6 +40,30 @@ return input.map(({ config, runs }) => {
     if (!(error instanceof Unreadable)) throw error;
     return { error: error.message };
   }
+});
+"""
+SIZED = """
+const { modelOf, costOf, parameterCount, activeParameterCount, stepOperations } = living.yourModel;
+const { layerRuns, first, toHash, fromHash, draw, describe, markdown, perLayer } = living.yourModel;
+return input.map(({ name, sizes, runs }) => {
+  const own = { ...sizes, stored: null, name: "own", title: "Drawn", family: "own" };
+  const model = sizes ? own : modelOf(name);
+  const used = (state) => {
+    const { error, factors, ...cost } = costOf(model, state);
+    if (error) return { error };
+    const steps = [1, state.context].map(
+      (q_len) => stepOperations(model, { ...state, q_len, kv_len: state.context }));
+    const { total_bytes, bytes_per_token, bytes_later, mha_bytes, decode, prefill } = cost;
+    return { total_bytes, bytes_per_token, bytes_later, mha_bytes, factors, steps,
+      seconds: [decode.seconds, prefill.seconds] };
+  };
+  const cost = costOf(model, first());
+  const { state, error } = fromHash(toHash({ ...first(), a: model }), null);
+  return { parameters: parameterCount(model), active: activeParameterCount(model),
+    runs: runs.map(used), layers: layerRuns(model), error,
+    same: !error && JSON.stringify(state.a) === JSON.stringify(model),
+    picture: draw(cost, { width: 400, uid: "t", label: describe([cost]) }),
+    words: perLayer(cost) + markdown([cost], first(), "device", "") };
 });
 """
 NAMED = """
@@ -122,8 +147,11 @@ def counted(model: ModelConfig, state: dict[str, Any]) -> dict[str, Any]:
         token = cost.cache_bytes_per_token(model, dtype_bytes=kept)
     except ConfigError:
         return {"error": True}
-    plain = model.n_layers * model.n_heads * (model.head_dim + model.v_head_dim)
-    if plain * state["context"] * state["batch"] * kept % 1:  # what it's compared with
+    plain = 0  # what it's compared with
+    for layer in range(model.n_layers):
+        sizes_here = vars(model) | model.kind_sizes(layer)
+        plain += model.n_heads * (sizes_here["head_dim"] + sizes_here["v_head_dim"])
+    if plain * state["context"] * state["batch"] * kept % 1:
         return {"error": True}
     for q_len in (1, state["context"]):
         operations = cost.step_operations(
@@ -193,6 +221,89 @@ def test_drawn_files_of_every_family_are_read_alike(family: str) -> None:
 def test_many_more_files_are_read_alike(family: str) -> None:
     draw = Random(f"many {family}")
     assert compare([described(family, draw) for _ in range(40 * DRAWN)], draw) > 4 * DRAWN
+
+
+def drawn(draw: Random) -> ModelConfig | None:
+    """A model whose layers may share and be of two sizes, with all options; None where it can't."""
+    kv, layers = draw.choice([1, 2, 4]), draw.randint(2, 30)
+    heads = kv * draw.choice([1, 2, 8])
+    attention = "mha" if kv == heads else "mqa" if kv == 1 else "gqa"
+    sizes: dict[str, Any] = {
+        "n_kv_shared_layers": draw.choice([0, draw.randrange(layers)]),
+        "k_eq_v": draw.random() < 0.5, "v_norm": draw.random() < 0.5,
+        "biases": draw.choice(["none", "qkv", "attention", "mlp", "all"]),
+        "qk_norm": draw.choice(["none", "head", "width"]), "sinks": draw.random() < 0.3,
+        "tied_embeddings": draw.random() < 0.5, "mlp_matrices": draw.choice([2, 3]),
+        "norm_placement": draw.choice(["before", "both", "one"]),
+    }  # fmt: skip
+    if draw.random() < 0.6:
+        attention = "sliding_window"
+        sizes |= {"window": draw.choice([1, 64, 4096]), "full_head_dim": draw.choice([0, 48])}
+        sizes |= {"full_n_kv_heads": draw.choice([0, 1, heads])}
+        full = tuple(layer for layer in range(layers - 1) if draw.random() < 0.3)
+        sizes |= draw.choice([{"full_layers": full}, {"full_every": draw.randint(1, layers)}, {}])
+    if draw.random() < 0.3:
+        sizes |= {"n_experts": 8, "experts_per_token": 2, "expert_d_ff": 96}
+        sizes |= {"n_dense_layers": draw.randrange(layers)}
+    try:
+        return ModelConfig(
+            "own", "Drawn", "drawn", attention, layers, draw.choice([64, 96]), heads, kv,
+            draw.choice([16, 32]), 128, 500, 4096, v_head_dim=draw.choice([16, 24]), **sizes,
+        )  # fmt: skip
+    except ConfigError:
+        return None
+
+
+def total_of(factors: list[dict[str, Any]], which: str) -> float:
+    """Bytes of one sequence that the four factors make."""
+    return prod(factor[which] for factor in factors) / 8
+
+
+def check_sizes(model: ModelConfig, one: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """Costs, factors, the strip's layers, the link and the words of one model."""
+    where = (model, theirs.get("error"))
+    assert theirs["parameters"] == str(cost.parameter_count(model)), where
+    assert theirs["active"] == str(cost.active_parameter_count(model)), where
+    runs = [run for run in theirs["layers"] for _ in range(run["layers"])]
+    reads = [model.source_of(layer) != layer for layer in range(model.n_layers)]
+    assert [run["reads"] for run in runs] == reads, where
+    for state, there in zip(one["runs"], theirs["runs"], strict=True):
+        mine = counted(model, state)
+        check_run(mine, there, (where, state))
+        if "error" in mine:
+            continue
+        batch, factors = state["batch"], there["factors"]
+        last = [cost.cache_bytes(model, batch=1, context=10**6 + n, dtype_bytes=1) for n in (0, 1)]
+        assert int(there["bytes_later"]) == ceil((last[1] - last[0]) * state["cache_bits"] / 8)
+        assert total_of(factors, "value") * batch == pytest.approx(int(mine["total_bytes"])), where
+        plain = 16 / state["cache_bits"] * int(there["mha_bytes"])
+        assert total_of(factors, "plain") * batch == pytest.approx(plain), where
+        assert factors[0]["value"] == model.n_layers - model.n_kv_shared_layers, where
+    assert theirs["same"], where
+    for bad in ("NaN", "undefined", "Infinity", "null"):
+        assert bad not in theirs["picture"] + theirs["words"], (bad, where)
+    assert ("ym-reads" in theirs["picture"]) == (model.n_kv_shared_layers > 0), where
+
+
+def test_models_whose_layers_share_or_differ_cost_the_same() -> None:
+    draw = Random(31)
+    models = [model for _ in range(500) if (model := drawn(draw))]
+    assert sum(model.n_kv_shared_layers > 0 for model in models) > 80
+    assert sum(model.n_kv_shared_layers * model.full_head_dim > 0 for model in models) > 20
+    runs = [[a_run(draw) for _ in range(2)] for _ in models]
+    asked = [
+        {"name": "own", "sizes": sizes_of(model), "runs": each}
+        for model, each in zip(models, runs, strict=True)
+    ]
+    for model, one, theirs in zip(models, asked, run(SIZED, asked), strict=True):
+        check_sizes(model, one, theirs)
+
+
+def test_listed_models_cost_the_same() -> None:
+    draw = Random(32)
+    asked = [{"name": name, "runs": [a_run(draw) for _ in range(3)]} for name in MODELS]
+    for one, theirs in zip(asked, run(SIZED, asked), strict=True):
+        check_sizes(MODELS[one["name"]], one, theirs)
 
 
 def test_published_files_are_read_alike() -> None:
@@ -313,6 +424,10 @@ def test_a_link_has_the_sizes_of_a_file() -> None:
     assert "full_layers.0-1_5" in said["hash"]
 
 
+HEADS = (
+    "#a=own:x:attention.gqa,n_layers.3,d_model.8,n_heads.4,n_kv_heads.2,head_dim.4,d_ff.8,"
+    "vocab_size.9,max_context.9,v_head_dim.4,"
+)
 WRONG = {
     "#a=gpt-99": 'no model "gpt-99"',
     "#a=own:x:n_layers.2": "must be at least 1",
@@ -325,6 +440,15 @@ WRONG = {
     "#a=%": "% signs",
     "#a=own:x:" + "n_layers.2," * 900: "more than 6000 characters",
     "#a=own:x:stored.int3": "stored is one of float8",
+    HEADS + "n_kv_shared_layers.3": "the last 3 of 3 layers read another layer's cache",
+    HEADS + "n_kv_shared_layers.9999999": "no layer before them sees all tokens",
+    HEADS + "full_head_dim.8": "layers of one kind",
+    HEADS + "k_eq_v.maybe": "k_eq_v is yes or left out",
+    HEADS.replace("gqa", "sliding_window") + "window.5,full_n_kv_heads.3": "full_n_kv_heads, got 4",
+    HEADS.replace("gqa", "sliding_window")
+    + "window.5,full_every.3,n_kv_shared_layers.1": "no layer before them sees all tokens",
+    HEADS.replace("gqa", "mla")
+    + "kv_lora_rank.4,n_kv_shared_layers.1": "layers share keys and values of heads, got mla",
     "#a=own:x:attention.gqa,n_layers.9,full_layers.1-99999": "full_layers can't be",
 }
 

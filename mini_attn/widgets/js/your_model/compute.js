@@ -1,27 +1,30 @@
 // The page's numbers: two models, what each keeps, what fits, and the least time of a pass.
-import { BITS, Contradiction, DEVICES, LAYOUTS, OWN, cacheCost } from "../cache_calculator/compute.js";
+import { BITS, Contradiction, DEVICES, OWN, cacheCost } from "../cache_calculator/compute.js";
 import told from "../data/your_model.json" with { type: "json" };
-import { activeParameterCount, addedBytes, fullLayers, parameterCount, stepBound } from "./step.js";
+import { activeParameterCount, addedBytes, kindsOf, parameterCount, stepBound } from "./step.js";
 
 export { BITS, DEVICES };
 const RATES = new Map(told.devices.map((device) => [device.key, device]));
 
 // The state of the calculator in which the model has its own numbers.
 const asCalculated = (model, state, parameters) => ({
-  ...model, ...state, model: OWN, parameters, shared: 0, device_gb: 1,
+  ...model, ...state, model: OWN, parameters, shared: 0, shared_layers: model.n_kv_shared_layers, device_gb: 1,
 });
 
+const sum = (values) => values.reduce((all, value) => all + value, 0);
+
 // What each of the four factors is, and what it would be in a model with a key/value head for each
-// query head, whose layers all keep everything in 16 bits.
-function factorsOf(model, { context }, { bits }) {
-  const full = fullLayers(model);
-  const kept = full * context + (model.n_layers - full) * Math.min(context, model.window ?? context);
-  const values = LAYOUTS.get(model.attention).cache.reduce((all, { factors }) => all + factors.reduce((one, name) => one * model[name], 1), 0);
-  const plain = model.n_heads * (model.head_dim + model.v_head_dim);
+// query head, whose layers all keep everything in 16 bits. Where layers differ, it's their average:
+// the product is the cache.
+function factorsOf(model, { context }, { bits, terms }) {
+  const keeping = sum(terms.map(({ layers }) => layers));
+  const entries = sum(terms.map(({ layers, kept }) => layers * kept));
+  const values = sum(terms.map(({ layers, kept, fields }) => layers * kept * sum(fields.map(({ numbers }) => Number(numbers)))));
+  const plain = kindsOf(model).map(({ layers, sizes }) => layers * sizes.n_heads * (sizes.head_dim + sizes.v_head_dim));
   return [
-    { key: "layers", value: model.n_layers, plain: model.n_layers },
-    { key: "entries", value: kept / model.n_layers, plain: context },
-    { key: "values", value: values, plain },
+    { key: "layers", value: keeping, plain: model.n_layers },
+    { key: "entries", value: entries / keeping, plain: context },
+    { key: "values", value: values / entries, plain: sum(plain) / model.n_layers },
     { key: "bits", value: bits, plain: 16 },
   ];
 }
@@ -46,8 +49,8 @@ export function costOf(model, asked) {
   }
 }
 
-// Runs of equal layers, [how many, kind of attention, whether it has experts]. In which of its
-// layers a model leaves experts out costs nothing, so that the first ones stand for them.
+// Runs of equal layers: how many, the kind of attention, whether they have experts, and whether they
+// read another layer's cache. In which of its layers a model leaves experts out costs nothing, so that the first ones stand for them.
 export function layerRuns(model) {
   const runs = [];
   const full = new Set(model.full_layers);
@@ -55,9 +58,10 @@ export function layerRuns(model) {
     const all = model.window === null || full.has(layer) || (model.full_every && (layer + 1) % model.full_every === 0);
     const kind = !all ? "window" : model.attention === "mla" ? "latent" : "full";
     const experts = model.n_experts > 0 && layer >= model.n_dense_layers;
+    const reads = layer >= model.n_layers - model.n_kv_shared_layers;
     const last = runs.at(-1);
-    if (last && last.kind === kind && last.experts === experts) last.layers += 1;
-    else runs.push({ layers: 1, kind, experts });
+    if (last && last.kind === kind && last.experts === experts && last.reads === reads) last.layers += 1;
+    else runs.push({ layers: 1, kind, experts, reads });
   }
   return runs;
 }

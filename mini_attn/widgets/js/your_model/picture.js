@@ -19,17 +19,18 @@ function strip({ model }, y, { width, uid }) {
   const fills = { window: ` fill="url(#${uid}-window)"` };
   const counted = new Map();
   let at = 0;
-  const row = runs.map(({ layers, kind, experts }) => {
+  const row = runs.map(({ layers, kind, experts, reads }) => {
     const x = at * each;
     at += layers;
     counted.set(kind, (counted.get(kind) ?? 0) + layers);
     const rest = experts ? "experts" : "dense";
     counted.set(rest, (counted.get(rest) ?? 0) + layers);
-    return box(x, y + 24, layers * each, 26, `ym-${kind}`, fills[kind] ?? "", 0) + box(x, y + 53, layers * each, 9, `ym-${rest}`, "", 0);
+    if (reads) counted.set("reads", (counted.get("reads") ?? 0) + layers);
+    return box(x, y + 24, layers * each, 26, `ym-${kind}`, fills[kind] ?? "", 0) + (reads ? box(x, y + 24, layers * each, 17, "ym-reads", "", 0) : "") + box(x, y + 53, layers * each, 9, `ym-${rest}`, "", 0);
   });
   const lines = model.n_layers > MOST_LINES ? "" : Array.from({ length: model.n_layers - 1 }, (_, i) => `M${round((i + 1) * each)} ${y + 23}v40`).join("");
-  const words = { dense: "MLP", experts: `MLP of ${grouped(model.n_experts)} experts` };
-  const mlps = ["dense", "experts"]; // below the kinds of attention, as in the strip
+  const words = { dense: "MLP", experts: `MLP of ${grouped(model.n_experts)} experts`, reads: "reads another's cache" };
+  const mlps = ["reads", "dense", "experts"]; // below the kinds of attention, as in the strip
   const entries = [...counted].sort(([a], [b]) => mlps.indexOf(a) - mlps.indexOf(b)).map(([kind, layers]) => [kind, `${grouped(layers)} × ${words[kind] ?? kindName(kind, model)}`]);
   const legend = key(entries, y + 68, width, fills);
   return {

@@ -1,6 +1,8 @@
 // A pasted config.json as a model with costs: weights/hf_model.py in JavaScript.
+import { sharingFault } from "../cache_calculator/compute.js";
 import told from "../data/your_model.json" with { type: "json" };
 import { kvHeadsOf, normPlacementOf, sparseOf, windowsOf } from "./rules.js";
+import { kindsOf } from "./step.js";
 import { storedIn } from "./stored.js";
 import { Unreadable, checkCount, isFamily, isMapping, shown, size, unknownIn } from "./sizes.js";
 
@@ -50,14 +52,27 @@ function layersOf(config, layers) {
   return { attention: "sliding_window", window: windows.find((window) => window !== null), ...which };
 }
 
+const APART = { full_head_dim: 0, full_n_kv_heads: 0, n_kv_shared_layers: 0 }; // sizes that may be 0
+
+function checkKinds(model) {
+  const { attention, n_heads, n_layers, window, full_head_dim, full_n_kv_heads, n_kv_shared_layers: shared } = model;
+  if (window === null && (full_head_dim || full_n_kv_heads)) throw new Unreadable(`${attention} has layers of one kind, and full_head_dim or full_n_kv_heads says there are two`);
+  if (full_n_kv_heads && n_heads % full_n_kv_heads) throw new Unreadable(`n_heads must be a multiple of full_n_kv_heads, got ${n_heads} and ${full_n_kv_heads}`);
+  if (!shared) return;
+  if (attention === "mla") throw new Unreadable(`layers share keys and values of heads, got ${attention}`);
+  const fault = sharingFault(kindsOf(model), { n_layers, shared_layers: shared });
+  if (fault) throw new Unreadable(fault);
+}
+
 // What `ModelConfig` refuses.
 export function checked(model) {
-  const least = { learned_positions: 0, q_lora_rank: 0, kv_lora_rank: 0, qk_nope_head_dim: 0, qk_rope_head_dim: 0 };
-  for (const name of [...told.copied, "n_kv_heads"]) if (typeof told.sizes[name] === "number") checkCount(name, model[name], least[name] ?? 1);
+  const least = { learned_positions: 0, q_lora_rank: 0, kv_lora_rank: 0, qk_nope_head_dim: 0, qk_rope_head_dim: 0, ...APART };
+  for (const name of new Set([...told.copied, ...Object.keys(APART), "n_kv_heads"])) if (typeof told.sizes[name] === "number") checkCount(name, model[name], least[name] ?? 1);
   if (model.n_heads % model.n_kv_heads) {
     throw new Unreadable(`n_heads must be a multiple of n_kv_heads, got ${model.n_heads} and ${model.n_kv_heads}`);
   }
   if (model.window !== null) checkCount("window", model.window);
+  checkKinds(model);
   if (model.n_experts && !(model.experts_per_token >= 1 && model.experts_per_token <= model.n_experts)) {
     throw new Unreadable(`a token takes 1 to ${model.n_experts} experts, got experts_per_token = ${model.experts_per_token}`);
   }

@@ -1,5 +1,7 @@
 // What a pass of a model costs: mini_attn/cost's parameters, products, bytes and bounds, in whole
 // numbers (BigInt). Only experts' averages and seconds are rounded.
+import { kindsOf as kindsIn } from "../cache_calculator/compute.js";
+
 const B = BigInt;
 const sum = (values) => values.reduce((all, value) => all + value, 0n);
 const least = (a, b) => (a < b ? a : b);
@@ -11,24 +13,29 @@ const has = (model, part) => biased[part].includes(model.biases);
 // Sizes as BigInt by name.
 const big = (model, ...names) => names.map((name) => B(model[name]));
 
-// Layers that keep all, and those that keep a window.
-export function fullLayers({ n_layers, window, full_every, full_layers }) {
-  if (window === null) return n_layers;
-  return full_layers.length || (full_every ? Math.floor(n_layers / full_every) : 0);
-}
-const kindsOf = (model) => [[fullLayers(model), null], [model.n_layers - fullLayers(model), model.window]].filter(([layers]) => layers);
+// The kinds of layers, those that see all first: how many there are and keep a cache, the window,
+// and their sizes. Values come from the key projection where all keys are seen.
+export const kindsOf = (model) => kindsIn(model, model.window !== null, model.n_kv_shared_layers).map((kind) => ({
+  ...kind, sizes: { ...kind.sizes, k_eq_v: model.k_eq_v && kind.window === null },
+}));
+
+// What each layer of a kind has, added up: those that keep, and those that read another's cache.
+const overLayers = (model, each) => sum(kindsOf(model).map(({ layers, keeps, window, sizes }) => (
+  B(keeps) * each(sizes, window) + (layers > keeps ? B(layers - keeps) * each({ ...sizes, reads: true }, window) : 0n)
+)));
 
 // Numbers that a token is projected to: queries and keys, and values.
-function projected(model) {
+function projected({ reads, k_eq_v, ...model }) {
   const [heads, shared, dim, v] = big(model, "n_heads", "n_kv_heads", "head_dim", "v_head_dim");
-  return { turned: (heads + shared) * dim, all: (heads + shared) * dim + shared * v, out: heads * v };
+  const turned = (heads + (reads ? 0n : shared)) * dim;
+  return { turned, all: turned + (reads || k_eq_v ? 0n : shared * v), out: heads * v };
 }
 
 function headParameters(model) {
   const [d, dim] = big(model, "d_model", "head_dim");
   const { turned, all, out } = projected(model);
   const biases = (has(model, "qkv") ? all : 0n) + (has(model, "attention") ? d : 0n);
-  const norms = { none: 0n, head: 2n * dim, width: turned }[model.qk_norm];
+  const norms = { none: 0n, head: (model.reads ? 1n : 2n) * dim, width: turned }[model.qk_norm];
   return d * all + out * d + biases + norms + (model.sinks ? B(model.n_heads) : 0n);
 }
 
@@ -68,7 +75,7 @@ function withExperts(model, experts) {
   const norm = d * (model.norm === "layer_norm" ? 2n : 1n);
   const each = { before: 2n, after: 2n, both: 4n, one: 1n }[model.norm_placement];
   const norms = layers * each + 1n + (model.embedding_norm ? 1n : 0n);
-  const attention = layers * (isLatent(model) ? latentParameters(model) : headParameters(model));
+  const attention = overLayers(model, isLatent(model) ? latentParameters : headParameters);
   return sum(Object.values(tables(model))) + attention + mlps(model, experts) + norms * norm;
 }
 
@@ -115,19 +122,19 @@ function latentFlops(model, q, kv, batch) {
 // Floating-point operations of a pass: products with weights but the routed experts', those, products
 // with the cache, and the logits of the last row.
 function flopsOf(model, q, kv, batch) {
-  const kinds = kindsOf(model).map(([layers, window]) => {
-    const one = isLatent(model) ? latentFlops(model, q, kv, batch) : headFlops(model, q, kv, batch, window && B(window));
-    return { weights: B(layers) * one.weights, cache: B(layers) * one.cache };
-  });
+  const one = isLatent(model) ? latentFlops : headFlops;
+  const [weights, cache] = ["weights", "cache"].map((part) => (
+    overLayers(model, (sizes, window) => one(sizes, q, kv, batch, window && B(window))[part])
+  ));
   const [d, matrices, words, width] = big(model, "d_model", "mlp_matrices", "vocab_size", "expert_d_ff");
   const sparse = sparseLayers(model);
   const rows = 2n * batch * q * d;
   const experts = rows * matrices * sparse * B(model.experts_per_token) * width;
   const dense = (B(model.n_layers) - sparse) * B(model.d_ff) + sparse * B(model.n_shared_experts) * width;
   return {
-    products: sum(kinds.map(({ weights }) => weights)) + rows * (matrices * dense + sparse * B(model.n_experts)),
+    products: weights + rows * (matrices * dense + sparse * B(model.n_experts)),
     experts,
-    attention: sum(kinds.map(({ cache }) => cache)),
+    attention: cache,
     logits: 2n * batch * d * words,
   };
 }
@@ -138,14 +145,18 @@ const numbersPerToken = (model) => (isLatent(model) ? B(model.kv_lora_rank + mod
 export const bytesOf = (numbers, bits) => (numbers * B(4 * bits) + 31n) / 32n;
 
 // Bytes that a token adds when every window is full: in layers that keep all.
-export const addedBytes = (model, bits) => bytesOf(B(fullLayers(model)) * numbersPerToken(model), bits);
+export function addedBytes(model, bits) {
+  const full = kindsOf(model).filter(({ window }) => window === null);
+  return bytesOf(sum(full.map(({ keeps, sizes }) => B(keeps) * numbersPerToken(sizes))), bits);
+}
 
 // Numbers of the cache that a pass reads and writes, over all sequences.
 function cacheMoved(model, q, kv, batch) {
-  return batch * numbersPerToken(model) * sum(kindsOf(model).map(([layers, window]) => {
+  return batch * overLayers(model, (sizes, window) => {
     const read = window === null ? kv : least(kv, B(window) + q - 1n);
-    return B(layers) * (read + (window === null ? q : least(q, B(window))));
-  }));
+    const written = window === null ? q : least(q, B(window));
+    return numbersPerToken(sizes) * (read + (sizes.reads ? 0n : written));
+  });
 }
 
 // {products, experts, attention, logits}: operations and bytes of each, as `step_operations`.

@@ -19,7 +19,8 @@ const KINDS = {
 // What a kind of layer is called: those that keep all, by their heads.
 export function kindName(kind, model) {
   if (kind !== "full") return kind === "window" ? `window of ${grouped(model.window)} tokens` : KINDS[kind];
-  return KINDS[model.n_heads === model.n_kv_heads ? "mha" : model.n_kv_heads === 1 ? "mqa" : "gqa"];
+  const heads = model.full_n_kv_heads || model.n_kv_heads;
+  return KINDS[model.n_heads === heads ? "mha" : heads === 1 ? "mqa" : "gqa"];
 }
 
 function shrinks({ factors }) {
@@ -49,11 +50,14 @@ export function describe(costs) {
   return `${said.join(" ")} ${both}`;
 }
 
-// The bytes of one token in one layer that keeps it.
-export function perLayer({ factors }) {
-  const [, , values, bits] = factors.map(({ value }) => value);
-  const bytes = (values * bits) / 8;
-  return `${grouped(values)} values × ${bits} bits = ${number(bytes)} bytes per token and layer`;
+// The bytes of one token in one layer that keeps it, of each kind where they differ.
+export function perLayer({ terms, bits }) {
+  const kinds = terms.map(({ fields, rule }) => [fields.reduce((all, { numbers }) => all + Number(numbers), 0), rule]);
+  const alike = kinds.every(([values]) => values === kinds[0][0]);
+  return kinds.slice(0, alike ? 1 : 2).map(([values, rule]) => {
+    const layer = alike ? "and layer" : rule === "all" ? "in a global layer" : "in a windowed layer";
+    return `${grouped(values)} values × ${bits} bits = ${number((values * bits) / 8)} bytes per token ${layer}`;
+  }).join(", ");
 }
 
 // What a factor is called: "1 sequence", but "1 head size".
@@ -100,6 +104,7 @@ export function rows(costs, state) {
 const SIZES = {
   attention: "attention", n_layers: "layers", d_model: "model width", n_heads: "query heads", n_kv_heads: "KV heads", head_dim: "head size",
   v_head_dim: "value size", kv_lora_rank: "latent rank", qk_rope_head_dim: "RoPE key size", q_lora_rank: "query rank", window: "window", full_every: "one full layer in", full_layers: "full layers",
+  full_head_dim: "head size of full layers", full_n_kv_heads: "KV heads of full layers", n_kv_shared_layers: "layers that read another's cache", k_eq_v: "values from the key projection", v_norm: "norm of values",
   d_ff: "MLP width", n_experts: "experts", experts_per_token: "experts per token", n_shared_experts: "shared experts", expert_d_ff: "expert width",
   n_dense_layers: "layers without experts", vocab_size: "vocabulary", max_context: "longest context", tied_embeddings: "tied embeddings", biases: "biases", qk_norm: "norm of queries and keys",
 };
