@@ -39,7 +39,7 @@ const controls = [
   size("v_head_dim", "Head size (values)"),
   ...OWN_SIZES.map(({ name, label }) => size(name, label, has(name))),
   size("full_every", "Every k-th layer is global (0: none)", windowed),
-  size("shared_layers", "Last layers that read another's cache", layoutIs(({ shares_layers }) => shares_layers)),
+  size("shared_layers", "Layers that read another's cache", layoutIs(({ shares_layers }) => shares_layers)),
   size("parameters", "Parameters (weights)"),
 ];
 
