@@ -19,8 +19,9 @@ from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count, check_positive
 from mini_attn.weights._described import count, mapping, number
 from mini_attn.weights._known import refuse_unknown
+from mini_attn.weights._layer_lists import FULL, SLIDING
 
-__all__ = ["rope_from_hf"]
+__all__ = ["rope_from_hf", "ropes_by_kind"]
 
 ROPE = """
 rope_type type rope_theta partial_rotary_factor factor original_max_position_embeddings
@@ -99,6 +100,59 @@ def rope_from_hf(
         rotary_dim=None if not share or share == 1.0 else int(head_dim * share),
         scaling=scaling,
     )
+
+
+def ropes_by_kind(
+    config: Mapping[str, Any], head_dim: int, bases: Mapping[str, tuple[Any, float]]
+) -> dict[str, RopeConfig]:
+    """The rotary embeddings of layers that see all and of those with a window, which differ.
+
+    ``rope_scaling`` of older files stretches the layers that see all, and no others
+
+    Parameters
+    ----------
+    config : mapping
+        The whole configuration.
+    head_dim : int
+        Numbers that a partial rotation is a share of.
+    bases : mapping of str to tuple
+        For each kind of layer the base that the file gives beside its rules, and the default.
+
+    Returns
+    -------
+    dict of str to RopeConfig
+        By the kind of layer, as ``layer_types`` names it.
+
+    Raises
+    ------
+    ConfigError
+        If the file has rules of other kinds, or one that `rope_from_hf` refuses.
+
+    Examples
+    --------
+    >>> bases = {"full_attention": (None, 1e6), "sliding_attention": (None, 1e4)}
+    >>> ropes_by_kind({}, 64, bases)["full_attention"].theta
+    1000000.0
+    """
+    given = mapping("rope_parameters", config.get("rope_parameters") or {})
+    if not given.keys() <= {FULL, SLIDING}:
+        raise ConfigError(
+            f"rope_parameters of {config.get('model_type')} must be those of {FULL} and {SLIDING}, "
+            f"got {sorted(map(str, given))!s:.120}"
+        )
+    rules = {kind: mapping(kind, given.get(kind) or {}) for kind in bases}
+    stretched = mapping("rope_scaling", config.get("rope_scaling") or {})
+    rules[FULL] = {**rules[FULL], **stretched}
+    bare = {**config, "rope_scaling": None}
+    return {
+        kind: rope_from_hf(
+            {**bare, "rope_parameters": rules[kind], "rope_theta": said},
+            head_dim,
+            layout="half",
+            theta=default,
+        )
+        for kind, (said, default) in bases.items()
+    }
 
 
 def _numbers(config: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

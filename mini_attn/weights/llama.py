@@ -19,7 +19,7 @@ __all__ = ["from_llama"]
 def from_llama(
     state: Mapping[str, Any], config: DecoderConfig, *, layout: str = "half"
 ) -> dict[str, Any]:
-    """Weights of Llama and of families with its names, as Mistral, Qwen3, Phi-3 and OLMo 2.
+    """Weights of Llama and of families with its names, as Mistral, Qwen3, Phi-3 and OLMo 3.
 
     ``q_proj = q_proj[rows that the configuration's rotary layout asks for]``
 

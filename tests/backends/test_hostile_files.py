@@ -59,6 +59,8 @@ DESCRIBED = {
                     "sliding_window_pattern": 2, "rope_local_base_freq": 1e3, "rope_theta": 1e4,
                     "rope_scaling": {"rope_type": "linear", "factor": 8.0}},
     "olmo2": {"model_type": "olmo2", **SIZES, "rope_theta": 5e5, "rms_norm_eps": 1e-6},
+    "olmo3": {"model_type": "olmo3", **SIZES, "sliding_window": 3, "rope_theta": 5e5,
+              "layer_types": ["full_attention", "sliding_attention"], "rope_scaling": YARN},
     "smollm3": {"model_type": "smollm3", **SIZES, "no_rope_layers": [1, 0], "mlp_bias": False,
                 "no_rope_layer_interval": 4, "sliding_window": 3, "use_sliding_window": True},
     "gpt2": {"model_type": "gpt2", "vocab_size": 13, "n_layer": 2, "n_embd": 8, "n_head": 2,

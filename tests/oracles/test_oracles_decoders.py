@@ -134,6 +134,13 @@ CASES = {f"Llama: {name}": ("Llama", {**SIZES, **options}) for name, options in 
             "rms_norm_eps": 1e-3,
         },
     ),
+    "Olmo3: far tokens stretched": (
+        "Olmo3",
+        {
+            **SIZES, "num_hidden_layers": 4, "sliding_window": 5,
+            "rope_parameters": {"full_attention": {**YARN, "rope_theta": 100.0}},
+        },
+    ),
     "SmolLM3": ("SmolLM3", {**SIZES, "num_hidden_layers": 4}),
     "SmolLM3: untied, layers by name": (
         "SmolLM3",
@@ -248,7 +255,7 @@ def case(request):
         for name, weight in theirs.named_parameters():
             if weight.ndim == 1 or name.endswith("proj_bias"):
                 weight.add_(0.2 * torch.randn_like(weight))
-        if family.startswith(("Gemma", "Olmo2")):  # else each token is followed by itself
+        if family.startswith(("Gemma", "Olmo")):  # else each token is followed by itself
             theirs.get_input_embeddings().weight.mul_(0.25)
     config = config_from_hf(described.to_dict())
     assert config.tie_embeddings is described.tie_word_embeddings

@@ -179,6 +179,10 @@ FIELDS: dict[str, Sizes] = {
     "olmo2": _like(
         _LLAMA, _BIAS, {"window": {"is": None}}, qk_norm="width", norm_placement="after",
     ),
+    "olmo3": _like(
+        _LLAMA, _BIAS, _LISTED, _window(4096), windows="in_turn", full_every=4, qk_norm="width",
+        norm_placement="after",
+    ),
     "smollm3": _like(
         _LLAMA, _LISTED, _ASKED, _BIAS, _MLP_BIAS, _TIED, _kv_heads(4),
         {"turned_layers": {"list": "no_rope_layers"},

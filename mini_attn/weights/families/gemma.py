@@ -8,13 +8,13 @@ from typing import Any
 from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_number
-from mini_attn.weights._described import activation, flag, mapping, number
+from mini_attn.weights._described import activation, flag, number
 from mini_attn.weights._layer_lists import FULL, SLIDING
 from mini_attn.weights.families._family import Family
 from mini_attn.weights.families._rules import windows_of
 from mini_attn.weights.families._sizes import size
 from mini_attn.weights.gemma import from_gemma
-from mini_attn.weights.hf_rope import rope_from_hf
+from mini_attn.weights.hf_rope import rope_from_hf, ropes_by_kind
 
 # What a file may leave out beside its sizes.
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -100,27 +100,11 @@ def _ropes(config: Mapping[str, Any], head_dim: int) -> dict[str, RopeConfig]:
     """The rotary embedding of each kind of layer; Gemma 3 has two, and stretches only one."""
     if config["model_type"] != "gemma3_text":
         return dict.fromkeys((FULL, SLIDING), rope_from_hf(config, head_dim, layout="half"))
-    given = mapping("rope_parameters", config.get("rope_parameters") or {})
-    if not given.keys() <= {FULL, SLIDING}:
-        raise ConfigError(
-            f"rope_parameters of gemma3_text must be those of {FULL} and {SLIDING}, "
-            f"got {sorted(map(str, given))!s:.120}"
-        )
-    stretched = mapping("rope_scaling", config.get("rope_scaling") or {})
-    far = {**mapping(FULL, given.get(FULL) or {}), **stretched}
-    near = mapping(SLIDING, given.get(SLIDING) or {})
-    return {
-        kind: rope_from_hf(
-            {**config, "rope_parameters": rule, "rope_scaling": None, "rope_theta": theta},
-            head_dim,
-            layout="half",
-            theta=default,
-        )
-        for kind, rule, theta, default in (
-            (FULL, far, config.get("rope_theta"), 1000000.0),
-            (SLIDING, near, config.get("rope_local_base_freq"), 10000.0),
-        )
+    bases = {
+        FULL: (config.get("rope_theta"), 1000000.0),
+        SLIDING: (config.get("rope_local_base_freq"), 10000.0),
     }
+    return ropes_by_kind(config, head_dim, bases)
 
 
 def _weights(

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from mini_attn.config import AttentionConfig, DecoderConfig
+from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
 from mini_attn.weights._described import activation, number
+from mini_attn.weights._layer_lists import FULL, SLIDING
 from mini_attn.weights.families._family import Family
 from mini_attn.weights.families._rules import turning, windows_of
 from mini_attn.weights.families._sizes import size
-from mini_attn.weights.hf_rope import rope_from_hf
+from mini_attn.weights.hf_rope import rope_from_hf, ropes_by_kind
 from mini_attn.weights.llama import from_llama
 
 
@@ -24,10 +25,13 @@ class Relative:
     ----------
     theta, eps
         Defaults of the rotary base, and of what the norms add.
+    by_kind
+        Whether layers with a window and layers that see all turn by rules of their own.
     """
 
     theta: float = 10000.0
     eps: float = 1e-6
+    by_kind: bool = False
 
 
 def relative(**differences: Any) -> Family:
@@ -42,7 +46,7 @@ def decoder(own: Relative, config: Mapping[str, Any], n_layers: int) -> DecoderC
     """Return the decoder that a relative's file describes."""
     n_heads, d_model = size(config, "n_heads"), size(config, "d_model")
     head_dim, bias = size(config, "head_dim"), size(config, "attention_bias")
-    rope = rope_from_hf(config, head_dim, layout="half", theta=own.theta)
+    ropes = _ropes(own, config, head_dim)
     eps = number(config, "rms_norm_eps", own.eps)
     norm = size(config, "qk_norm")
 
@@ -57,12 +61,21 @@ def decoder(own: Relative, config: Mapping[str, Any], n_layers: int) -> DecoderC
             qk_norm=norm != "none",
             window=window,
             eps=eps,
-            rope=rope if turns else None,
+            rope=ropes[FULL if window is None else SLIDING] if turns else None,
             qk_norm_over="head" if norm == "none" else norm,
         )
 
     layers = tuple(map(attention, windows_of(config, n_layers), turning(config, n_layers)))
     return gated(config, n_layers, layers[0] if len(set(layers)) == 1 else layers, own)
+
+
+def _ropes(own: Relative, config: Mapping[str, Any], head_dim: int) -> dict[str, RopeConfig]:
+    """The rotary embedding of each kind of layer; one base of a file is that of both."""
+    if own.by_kind:
+        base = config.get("rope_theta"), own.theta
+        return ropes_by_kind(config, head_dim, {FULL: base, SLIDING: base})
+    rope = rope_from_hf(config, head_dim, layout="half", theta=own.theta)
+    return dict.fromkeys((FULL, SLIDING), rope)
 
 
 def gated(
@@ -93,5 +106,6 @@ FAMILIES = {
     "qwen3": relative(),
     "phi3": relative(eps=1e-5),
     "olmo2": relative(eps=1e-5),
+    "olmo3": relative(theta=500000.0, eps=1e-5, by_kind=True),
     "smollm3": relative(theta=2000000.0),
 }

@@ -1,0 +1,97 @@
+"""Hugging Face's decoders in float64 throughout, and everything they must agree on.
+
+Their classes compute norms, angles and routers in float32 whatever the model's dtype, so that a
+comparison would end at 1e-6. Inside `wide` every such cast keeps float64.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+import transformers
+
+import mini_attn.numpy as ma
+import mini_attn.torch as mt
+from mini_attn.weights import config_from_hf, from_hf
+
+ATOL = 1e-9
+
+
+@contextmanager
+def wide() -> Iterator[None]:
+    """Let float32 mean float64 where their code asks for it by name."""
+    with (
+        mock.patch.object(torch, "float32", torch.float64),
+        mock.patch.object(torch, "float", torch.float64),
+        mock.patch.object(torch.Tensor, "float", torch.Tensor.double),
+        torch.no_grad(),
+    ):
+        yield
+
+
+def built(family: str, options: dict[str, Any], seed: int) -> tuple[Any, dict[str, Any]]:
+    """Return their decoder with weights in which nothing is trivial, and its file."""
+    torch.manual_seed(seed)
+    described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
+    with wide():
+        made = getattr(transformers, f"{family.removesuffix('Text')}ForCausalLM")(described)
+        made = made.eval().double()
+        made.set_experts_implementation("eager")  # the loop, which alone takes float64
+        for name, weight in [*made.named_parameters(), *made.named_buffers()]:
+            if weight.ndim == 1 and not name.endswith("inv_freq"):  # biases and gains
+                weight.add_(0.3 * torch.randn_like(weight))
+    return made, described.to_dict()
+
+
+def compare(family: str, options: dict[str, Any], seed: int) -> float:
+    """Assert that a prompt, chunks and steps give their logits in both backends.
+
+    Returns the largest difference.
+    """
+    theirs, file = built(family, options, seed)
+    config, state = config_from_hf(file), from_hf(theirs.state_dict(), file)
+    draw = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(1, options["vocab_size"], (2, 23), generator=draw)
+    with wide():
+        expected = copy.deepcopy(theirs)(tokens).logits.numpy()
+    assert np.abs(expected).max() > 0.5  # else the tolerance would say little
+    largest = 0.0
+    for module in (ma, mt):
+        ours = module.Decoder(config, dtype="float64")
+        ours.load_state_dict({n: w.numpy() for n, w in state.items()} if module is ma else state)
+        given = tokens.numpy() if module is ma else tokens
+        for chunks in ((23,), (9, 1, 1, 5, 1, 1, 1, 3, 1), (2, 13, 8)):
+            answers = _answers(ours, given, chunks)
+            largest = max(largest, float(np.abs(answers - expected).max()))
+            np.testing.assert_allclose(answers, expected, rtol=0, atol=ATOL)
+    _compare_their_steps(theirs, tokens, expected)
+    return largest
+
+
+def _answers(ours: Any, tokens: Any, chunks: tuple[int, ...]) -> Any:
+    """Return the logits of all tokens; of one chunk without a cache."""
+    caches = ours.new_caches(2, 23) if len(chunks) > 1 else None
+    ends = np.cumsum(chunks)
+    with torch.no_grad():
+        parts = [
+            ours(tokens[:, end - size : end], caches=caches)
+            for size, end in zip(chunks, ends, strict=True)
+        ]
+    return np.concatenate([np.asarray(part) for part in parts], axis=1)
+
+
+def _compare_their_steps(theirs: Any, tokens: Any, expected: Any) -> None:
+    """Their own cache gives what their whole pass gives, so that it is what steps are held to."""
+    past, found = None, []
+    with wide():
+        for part in tokens.split([9, 1, 1, 12], dim=1):
+            answer = theirs(part, past_key_values=past, use_cache=True)
+            past = answer.past_key_values
+            found.append(answer.logits)
+    np.testing.assert_allclose(torch.cat(found, dim=1).numpy(), expected, rtol=0, atol=ATOL)
