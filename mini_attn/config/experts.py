@@ -10,7 +10,7 @@ from mini_attn.shapes import check_choice, check_count, check_flag, check_number
 __all__ = ["ExpertConfig", "check_chosen"]
 
 ACTIVATIONS = ("gelu_tanh", "gelu", "silu", "relu", "clamped_swiglu")
-ROUTINGS = ("softmax", "softmax_normalised", "softmax_of_chosen")
+ROUTINGS = ("softmax", "softmax_normalised", "softmax_of_chosen", "sigmoid_normalised")
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,15 @@ class ExpertConfig:
         Experts of the layer, and how many of them a token takes.
     d_ff : int
         Inner width of one expert.
-    routing : {"softmax", "softmax_normalised", "softmax_of_chosen"}
+    routing : {"softmax", "softmax_normalised", "softmax_of_chosen", "sigmoid_normalised"}
         How the router's logits become weights: the softmax over all experts, of which the largest
-        are kept as they are, or divided by their sum; or the largest logits, and their softmax.
+        are kept as they are, or divided by their sum; or the largest logits, and their softmax;
+        or the sigmoid of each logit, of which the largest are divided by their sum.
     activation : {"silu", "gelu_tanh", "gelu", "relu", "clamped_swiglu"}
         Non-linearity of the gates; the last is a gated unit of its own, see `clamped_swiglu`.
     bias, router_bias : bool
-        Biases of the experts' products; of the router.
+        Biases of the experts' products; of the router. With ``"sigmoid_normalised"`` the router's
+        is added to the sigmoids where they choose, and leaves the weights (DeepSeek-V3).
     swiglu_alpha, swiglu_limit : float
         Steepness and bound of ``"clamped_swiglu"``; nothing else takes them.
 

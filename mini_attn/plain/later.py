@@ -140,6 +140,19 @@ def route(x, W, experts_per_token):
     return softmax(np.take_along_axis(logits, chosen, axis=-1)), chosen
 
 
+def route_by_sigmoid(x, W, experts_per_token):
+    """Choose by a bias, share without it: DeepSeek-V3 and MiniMax-M2.
+
+    The bias of an expert rises while it has too few tokens. What it adds to the
+    choice, the shares don't see.
+    """
+    scores = 1 / (1 + np.exp(-x @ W["router"]))  # (batch, seq, n_experts)
+    order = np.argsort(-(scores + W["router_bias"]), axis=-1, kind="stable")
+    chosen = order[..., :experts_per_token]  # (batch, seq, experts_per_token)
+    shares = np.take_along_axis(scores, chosen, axis=-1)
+    return shares / shares.sum(axis=-1, keepdims=True), chosen
+
+
 def silu_unit(gate, up):
     """The gated unit of most: silu(gate) * up."""
     return gate / (1 + np.exp(-gate)) * up
@@ -151,12 +164,12 @@ def clamped_unit(gate, up, alpha=1.702, limit=7.0):
     return gate / (1 + np.exp(-alpha * gate)) * (up + 1)
 
 
-def mixture_of_experts(x, W, experts_per_token, unit):
+def mixture_of_experts(x, W, experts_per_token, unit, router=route):
     """Each token through the few MLPs that it takes, added with its shares.
 
     W["gate"] and W["up"] are (n_experts, d_model, d_ff), W["down"] the way back.
     """
-    shares, chosen = route(x, W, experts_per_token)
+    shares, chosen = router(x, W, experts_per_token)
     out = np.zeros_like(x)  # (batch, seq, d_model)
     for place in np.ndindex(chosen.shape):
         token, expert = place[:2], chosen[place]

@@ -17,11 +17,12 @@ from mini_attn import cost
 from mini_attn.config import AttentionConfig, DecoderConfig, ExpertConfig
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 
-ROUTINGS = ("softmax", "softmax_normalised", "softmax_of_chosen")
+ROUTINGS = ("softmax", "softmax_normalised", "softmax_of_chosen", "sigmoid_normalised")
 SMALL = ExpertConfig(5, 2, 7, routing="softmax")
 BIASED = ExpertConfig(
     4, 3, 6, activation="clamped_swiglu", bias=True, router_bias=True, swiglu_limit=1.0
 )
+SIGMOID = ExpertConfig(5, 2, 7, routing="sigmoid_normalised", router_bias=True)
 INFINITY = float("inf")
 
 
@@ -49,8 +50,11 @@ def run(lib, layer, x):
 def routed_in_words(row, taken, routing):
     """One token's experts, by the definition, with Python's own arithmetic."""
     chosen = sorted(range(len(row)), key=lambda e: (-row[e], e))[:taken]
-    total = sum(math.exp(v) for v in row)
-    weights = [math.exp(row[e]) / total for e in chosen]
+    if routing == "sigmoid_normalised":
+        weights = [1 / (1 + math.exp(-row[e])) for e in chosen]
+    else:
+        total = sum(math.exp(v) for v in row)
+        weights = [math.exp(row[e]) / total for e in chosen]
     if routing != "softmax":
         weights = [weight / sum(weights) for weight in weights]
     return weights, chosen
@@ -70,7 +74,7 @@ def test_the_largest_are_chosen(lib, rng, n_experts, taken, routing):
 
 def test_a_softmax_of_the_chosen_is_the_whole_one_normalised(lib, rng):
     logits = rng.standard_normal((9, 8))
-    first, second = (route(lib, logits, 3, routing) for routing in ROUTINGS[1:])
+    first, second = (route(lib, logits, 3, routing) for routing in ROUTINGS[1:3])
     np.testing.assert_allclose(first[0], second[0], atol=1e-15)
     np.testing.assert_array_equal(first[1], second[1])
 
@@ -121,6 +125,34 @@ def test_weights_of_half_precision_are_wide(lib, routing):
         assert route(lib, logits.astype(dtype), 2, routing)[0].dtype == dtype
 
 
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_a_bias_of_the_choice_reaches_no_weight(lib, rng, routing):
+    logits, bias = rng.standard_normal((40, 6)), np.array([0, 0, 9.0, 0, -9.0, 0])
+    found = lib.route(lib.array(logits), 2, routing=routing, bias=lib.array(bias))
+    weights, chosen = (lib.numpy(part) for part in found)
+    assert (chosen[:, 0] == 2).all()
+    assert not (chosen == 4).any()
+    assert len(set(chosen[:, 1])) == 4
+    for row, taken, got in zip(logits, chosen, weights, strict=True):
+        if routing == "softmax":
+            whole = np.exp(row) / np.exp(row).sum()
+            expected = whole[taken]
+        else:
+            odds = np.exp(row[taken])
+            parts = odds / (1 + odds) if routing == "sigmoid_normalised" else odds
+            expected = parts / parts.sum()
+        np.testing.assert_allclose(got, expected, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("error")
+def test_sigmoids_far_below_zero_keep_their_ratio(lib):
+    logits = np.array([[-30.0, -31.0, -700.0, -800.0], [900.0, 800.0, -9.0, 0.0]])
+    weights, chosen = route(lib, logits, 2, "sigmoid_normalised")
+    assert chosen.tolist() == [[0, 1], [0, 1]]
+    whole = 1 / (1 + math.exp(-1))
+    np.testing.assert_allclose(weights, [[whole, 1 - whole], [0.5, 0.5]], rtol=1e-12)
+
+
 # ---- The gated unit of gpt-oss ----
 
 
@@ -165,7 +197,9 @@ def test_the_layer_is_its_formula(lib, rng, routing, activation):
     np.testing.assert_allclose(run(lib, layer, x), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("config", [SMALL, BIASED, dataclasses.replace(SMALL, activation="relu")])
+@pytest.mark.parametrize(
+    "config", [SMALL, BIASED, SIGMOID, dataclasses.replace(SMALL, activation="relu")]
+)
 def test_each_token_is_on_its_own(lib, rng, config):
     layer, x = layer_of(lib, config), rng.standard_normal((3, 5, 6))
     whole = run(lib, layer, x)
@@ -228,7 +262,7 @@ def test_no_tokens_and_one(lib):
     assert run(lib, layer, np.ones((1, 1, 6))).shape == (1, 1, 6)
 
 
-@pytest.mark.parametrize("config", [SMALL, BIASED])
+@pytest.mark.parametrize("config", [SMALL, BIASED, SIGMOID])
 def test_half_precision_is_the_wide_layer_rounded(lib, rng, config):
     wide = layer_of(lib, config)
     state = {k: lib.numpy(w).astype("float16") for k, w in wide.state_dict().items()}
@@ -243,7 +277,7 @@ def test_half_precision_is_the_wide_layer_rounded(lib, rng, config):
 
 
 def test_both_backends_have_the_same_weights(rng):
-    for config in (SMALL, BIASED, dataclasses.replace(SMALL, bias=True)):
+    for config in (SMALL, BIASED, SIGMOID, dataclasses.replace(SMALL, bias=True)):
         ours, theirs = (module.MixtureOfExperts(6, config).state_dict() for module in (ma, mt))
         shapes = [{k: tuple(w.shape) for k, w in state.items()} for state in (ours, theirs)]
         assert shapes[0] == shapes[1]
@@ -282,14 +316,14 @@ def test_a_step_reads_as_many_experts_as_the_cost_says(lib, monkeypatch, tokens)
 # ---- PyTorch alone ----
 
 
-@pytest.mark.parametrize("config", [SMALL, BIASED, ExpertConfig(19, 3, 4, bias=True)])
+@pytest.mark.parametrize("config", [SMALL, BIASED, SIGMOID, ExpertConfig(19, 3, 4, bias=True)])
 @pytest.mark.parametrize("batch", [1, 2])
 def test_the_static_step_is_the_layer(config, batch, rng):
     layer, x = layer_of(mt, config), torch.from_numpy(rng.standard_normal((batch, 1, 6)))
     torch.testing.assert_close(layer._static_step(x), layer(x), atol=1e-13, rtol=0)
 
 
-@pytest.mark.parametrize("config", [SMALL, BIASED])
+@pytest.mark.parametrize("config", [SMALL, BIASED, SIGMOID])
 def test_gradients_are_those_of_finite_differences(config, rng):
     layer = layer_of(mt, config, d_model=3)
     x = torch.from_numpy(rng.standard_normal((1, 4, 3))).requires_grad_()
@@ -378,6 +412,11 @@ def test_refusals(lib):
         lib.route(lib.array(np.ones((2, 0))), 1, routing="softmax")
     with pytest.raises(ShapeError, match=r"logits must be \(\.\.\., n_experts\)"):
         lib.route(lib.array(np.float64(1.0)), 1, routing="softmax")
+    for shape in ((2,), (2, 3), ()):
+        with pytest.raises(ShapeError, match="bias must be one number for each of 3 experts, got"):
+            lib.route(logits, 1, routing="softmax", bias=lib.array(np.ones(shape)))
+    with pytest.raises(DTypeError, match="bias must be floating point"):
+        lib.route(logits, 1, routing="softmax", bias=lib.array(np.ones(3, int)))
     with pytest.raises(DTypeError, match="logits must be floating point"):
         lib.route(lib.array(np.ones((2, 3), int)), 1, routing="softmax")
     with pytest.raises(ShapeError, match=r"one shape, got \(2, 3\) and \(1, 2, 6\)"):

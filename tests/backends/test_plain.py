@@ -229,7 +229,9 @@ def test_rope_of_the_backends(lib, rng, layout, theta):
 
 
 @pytest.mark.parametrize("activation", ["silu", "clamped_swiglu"])
-@pytest.mark.parametrize("routing", ["softmax_of_chosen", "softmax_normalised"])
+@pytest.mark.parametrize(
+    "routing", ["softmax_of_chosen", "softmax_normalised", "sigmoid_normalised"]
+)
 @pytest.mark.parametrize(("n_experts", "taken"), [(1, 1), (5, 1), (5, 3), (5, 5)])
 def test_experts_of_the_backends(lib, rng, n_experts, taken, routing, activation):
     read = {"swiglu_alpha": 0.9, "swiglu_limit": 1.5} if activation == "clamped_swiglu" else {}
@@ -247,7 +249,8 @@ def test_experts_of_the_backends(lib, rng, n_experts, taken, routing, activation
     x = 2 * rng.standard_normal((2, 5, 6))
     clamped = partial(later.clamped_unit, alpha=0.9, limit=1.5)
     unit = later.silu_unit if activation == "silu" else clamped
-    expected = later.mixture_of_experts(x, W, taken, unit)
+    router = later.route_by_sigmoid if routing == "sigmoid_normalised" else later.route
+    expected = later.mixture_of_experts(x, W, taken, unit, router)
     np.testing.assert_allclose(lib.numpy(layer(lib.array(x))), expected, atol=1e-12)
 
 

@@ -20,7 +20,9 @@ __all__ = ["MixtureOfExperts", "clamped_swiglu", "route"]
 Array = NDArray[Any]
 
 
-def route(logits: Array, experts_per_token: int, *, routing: str) -> tuple[Array, Array]:
+def route(
+    logits: Array, experts_per_token: int, *, routing: str, bias: Array | None = None
+) -> tuple[Array, Array]:
     """Choose the experts that each token takes, and their weights.
 
     ``chosen = the experts_per_token largest logits;  weights = softmax(logits[chosen])``
@@ -31,8 +33,10 @@ def route(logits: Array, experts_per_token: int, *, routing: str) -> tuple[Array
         How well each expert suits each token.
     experts_per_token : int
         Experts that a token takes.
-    routing : {"softmax", "softmax_normalised", "softmax_of_chosen"}
+    routing : {"softmax", "softmax_normalised", "softmax_of_chosen", "sigmoid_normalised"}
         As in `ExpertConfig`.
+    bias : array (n_experts,) or None
+        Added to what the choice compares, and to no weight; None adds nothing.
 
     Returns
     -------
@@ -42,9 +46,9 @@ def route(logits: Array, experts_per_token: int, *, routing: str) -> tuple[Array
     Raises
     ------
     ShapeError
-        If there is no axis of experts.
+        If there is no axis of experts, or the bias has not one number for each.
     DTypeError
-        If the logits are not floating point.
+        If the logits or the bias are not floating point.
     ConfigError
         If a token would take more experts than there are, or the routing is unknown.
 
@@ -55,12 +59,15 @@ def route(logits: Array, experts_per_token: int, *, routing: str) -> tuple[Array
     a token with a NaN logit has NaN weights, and no other token has; a token whose logits are
     all ``-inf`` takes the first experts with weight 0. ``"softmax_normalised"`` and
     ``"softmax_of_chosen"`` are the same numbers up to rounding, as the sum over all experts
-    cancels; the second also tells apart logits whose exponentials are both 0.
+    cancels; the second also tells apart logits whose exponentials are both 0. The sigmoid of a
+    logit doesn't depend on the other experts'; DeepSeek-V3 and MiniMax-M2 keep their experts
+    equally busy by a bias that moves the choice, where others add a term to the loss.
 
     References
     ----------
     shazeer2017moe, section 2.1
     jiang2024mixtral, section 2.1
+    deepseek2024v3, section 2.1.2
 
     Examples
     --------
@@ -74,22 +81,39 @@ def route(logits: Array, experts_per_token: int, *, routing: str) -> tuple[Array
         raise ShapeError("logits must be (..., n_experts), got shape ()")
     check_chosen(logits.shape[-1], experts_per_token)
     check_choice("routing", routing, ROUTINGS)
-    return _route(logits, experts_per_token, routing)
+    if bias is not None:
+        check_floating("bias", bias)
+        if bias.shape != logits.shape[-1:]:
+            each = f"one number for each of {logits.shape[-1]} experts"
+            raise ShapeError(f"bias must be {each}, got shape {bias.shape}")
+    return _route(logits, experts_per_token, routing, bias)
 
 
-def _route(logits: Array, experts_per_token: int, routing: str) -> tuple[Array, Array]:
+def _route(
+    logits: Array, experts_per_token: int, routing: str, bias: Array | None
+) -> tuple[Array, Array]:
     """`route` without checks."""
     wide = logits.astype(np.float32) if logits.dtype == np.float16 else logits
-    scores = wide if routing == "softmax_of_chosen" else normalise(wide)
-    order = np.argsort(np.where(np.isnan(scores), -np.inf, -scores), axis=-1, kind="stable")
+    scores = _SCORES.get(routing, normalise)(wide)
+    worth = scores if bias is None else scores + bias
+    order = np.argsort(np.where(np.isnan(worth), -np.inf, -worth), axis=-1, kind="stable")
     chosen = order[..., :experts_per_token]
     weights = np.take_along_axis(scores, chosen, axis=-1)
     if routing == "softmax_of_chosen":
         weights = normalise(weights)
-    elif routing == "softmax_normalised":
+    elif routing != "softmax":
         total = weights.sum(axis=-1, keepdims=True)
         weights /= np.where(total == 0, 1, total)
     return weights, chosen
+
+
+def _sigmoid(x: Array) -> Array:
+    """Exact to the last digits also where it is tiny, and without overflow."""
+    small = np.exp(-np.abs(x))
+    return np.asarray(np.where(x >= 0, 1, small) / (1 + small))
+
+
+_SCORES = {"softmax_of_chosen": lambda logits: logits, "sigmoid_normalised": _sigmoid}
 
 
 def clamped_swiglu(gate: Array, up: Array, *, alpha: float = 1.702, limit: float = 7.0) -> Array:
@@ -235,14 +259,20 @@ class MixtureOfExperts(Module):
 
     def _run(self, x: Array) -> Array:
         rows = x.reshape(-1, x.shape[-1])
-        config = self.config
-        logits = self.router._run(rows)
-        weights, chosen = _route(logits, config.experts_per_token, config.routing)
+        weights, chosen = self._choose(rows)
         out = np.zeros(rows.shape, weights.dtype)
         for expert in np.unique(chosen):
             token, place = np.nonzero(chosen == expert)  # no token takes an expert twice
             out[token] += weights[token, place, None] * self._answer(rows[token], expert)
         return np.asarray(out.astype(x.dtype, copy=False).reshape(x.shape))
+
+    def _choose(self, rows: Array) -> tuple[Array, Array]:
+        """Weights and numbers (rows, experts_per_token) of the experts that some tokens take."""
+        config, router = self.config, self.router
+        if config.routing == "sigmoid_normalised":  # the bias is none of the logits'
+            logits = rows @ router.weight.T
+            return _route(logits, config.experts_per_token, config.routing, router.bias)
+        return _route(router._run(rows), config.experts_per_token, config.routing, None)
 
     def _answer(self, rows: Array, expert: int) -> Array:
         """One expert's answer (rows, d_model) to some tokens."""

@@ -27,7 +27,9 @@ __all__ = ["MixtureOfExperts", "clamped_swiglu", "route"]
 Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 
-def route(logits: Tensor, experts_per_token: int, *, routing: str) -> tuple[Tensor, Tensor]:
+def route(
+    logits: Tensor, experts_per_token: int, *, routing: str, bias: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Choose the experts that each token takes, and their weights.
 
     ``chosen = the experts_per_token largest logits;  weights = softmax(logits[chosen])``
@@ -38,8 +40,10 @@ def route(logits: Tensor, experts_per_token: int, *, routing: str) -> tuple[Tens
         How well each expert suits each token.
     experts_per_token : int
         Experts that a token takes.
-    routing : {"softmax", "softmax_normalised", "softmax_of_chosen"}
+    routing : {"softmax", "softmax_normalised", "softmax_of_chosen", "sigmoid_normalised"}
         As in `ExpertConfig`.
+    bias : tensor (n_experts,) or None
+        Added to what the choice compares, and to no weight; None adds nothing.
 
     Returns
     -------
@@ -49,9 +53,9 @@ def route(logits: Tensor, experts_per_token: int, *, routing: str) -> tuple[Tens
     Raises
     ------
     ShapeError
-        If there is no axis of experts.
+        If there is no axis of experts, or the bias has not one number for each.
     DTypeError
-        If the logits are not floating point.
+        If the logits or the bias are not floating point.
     ConfigError
         If a token would take more experts than there are, or the routing is unknown.
 
@@ -62,7 +66,9 @@ def route(logits: Tensor, experts_per_token: int, *, routing: str) -> tuple[Tens
     a token with a NaN logit has NaN weights, and no other token has; a token whose logits are
     all ``-inf`` takes the first experts with weight 0. ``"softmax_normalised"`` and
     ``"softmax_of_chosen"`` are the same numbers up to rounding, as the sum over all experts
-    cancels; the second also tells apart logits whose exponentials are both 0.
+    cancels; the second also tells apart logits whose exponentials are both 0. The sigmoid of a
+    logit doesn't depend on the other experts'; DeepSeek-V3 and MiniMax-M2 keep their experts
+    equally busy by a bias that moves the choice, where others add a term to the loss.
 
     PyTorch: gradients reach the logits through the weights; the choice has none.
 
@@ -70,6 +76,7 @@ def route(logits: Tensor, experts_per_token: int, *, routing: str) -> tuple[Tens
     ----------
     shazeer2017moe, section 2.1
     jiang2024mixtral, section 2.1
+    deepseek2024v3, section 2.1.2
 
     Examples
     --------
@@ -84,20 +91,27 @@ def route(logits: Tensor, experts_per_token: int, *, routing: str) -> tuple[Tens
         raise ShapeError("logits must be (..., n_experts), got shape ()")
     check_chosen(logits.shape[-1], experts_per_token)
     check_choice("routing", routing, ROUTINGS)
-    return _route(logits, experts_per_token, routing)
+    if bias is not None:
+        check_floating("bias", bias)
+        if bias.shape != logits.shape[-1:]:
+            each = f"one number for each of {logits.shape[-1]} experts"
+            raise ShapeError(f"bias must be {each}, got shape {tuple(bias.shape)}")
+    return _route(logits, experts_per_token, routing, bias)
 
 
-def _route(logits: Tensor, experts_per_token: int, routing: str) -> tuple[Tensor, Tensor]:
+def _route(
+    logits: Tensor, experts_per_token: int, routing: str, bias: Tensor | None
+) -> tuple[Tensor, Tensor]:
     """`route` without checks."""
-    first = routing == "softmax_of_chosen"
-    scores = wide(logits) if first else _normalise(wide(logits))
+    scores = _SCORES.get(routing, _normalise)(wide(logits))
+    worth = scores if bias is None else scores + bias
     # Not topk, which leaves it open which of two equal ones it gives; NaN comes first in both.
-    order = torch.sort(scores.detach(), dim=-1, descending=True, stable=True).indices
+    order = torch.sort(worth.detach(), dim=-1, descending=True, stable=True).indices
     chosen = order[..., :experts_per_token]
     weights = scores.gather(-1, chosen)
-    if first:
+    if routing == "softmax_of_chosen":
         weights = _normalise(weights)
-    elif routing == "softmax_normalised":
+    elif routing != "softmax":
         total = weights.sum(dim=-1, keepdim=True)
         weights = weights / total.masked_fill(total == 0, 1)
     return weights, chosen
@@ -107,6 +121,9 @@ def _normalise(scores: Tensor) -> Tensor:
     """Softmax of rows in float32 or wider; zeros for a row of -inf alone."""
     empty = torch.isneginf(scores).all(dim=-1, keepdim=True)
     return torch.softmax(scores.masked_fill(empty, 0), dim=-1).masked_fill(empty, 0)
+
+
+_SCORES = {"softmax_of_chosen": lambda logits: logits, "sigmoid_normalised": torch.sigmoid}
 
 
 def clamped_swiglu(gate: Tensor, up: Tensor, *, alpha: float = 1.702, limit: float = 7.0) -> Tensor:
@@ -279,9 +296,12 @@ class MixtureOfExperts(Module):
 
     def _choose(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Weights and numbers (rows, experts_per_token) of the experts that some tokens take."""
-        config = self.config
-        logits = linear(rows, self.router.weight, self.router.bias)
-        return _route(logits, config.experts_per_token, config.routing)
+        config, router = self.config, self.router
+        if config.routing == "sigmoid_normalised":  # the bias is none of the logits'
+            logits = linear(rows, router.weight, None)
+            return _route(logits, config.experts_per_token, config.routing, router.bias)
+        logits = linear(rows, router.weight, router.bias)
+        return _route(logits, config.experts_per_token, config.routing, None)
 
     def _matrices(self) -> list[Tensor | None]:
         """Weights and biases of all experts, in the order of `_answer`."""
