@@ -1,4 +1,4 @@
-"""Weights of decoders with experts: Mixtral, Qwen3-MoE and gpt-oss."""
+"""Weights of decoders with experts: Mixtral, Qwen3-MoE, gpt-oss and MiniMax-M2."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ PARTS = {"w1": "gate_proj", "w3": "up_proj", "w2": "down_proj"}  # as Mixtral's 
 _LAYER = r"(layers\.[0-9]+\.)(?:mlp|block_sparse_moe)\."
 ONE = re.compile(_LAYER + r"experts\.(0|[1-9][0-9]{0,8})\.(w[123]|(?:gate|up|down)_proj)\.weight")
 ALL = re.compile(
-    _LAYER + r"(gate\.weight|router\.(?:weight|bias)|experts\.(?:gate_up|down)_proj(?:_bias)?)"
+    _LAYER + r"(gate\.weight|router\.(?:weight|bias)|e_score_correction_bias"
+    r"|experts\.(?:gate_up|down)_proj(?:_bias)?)"
 )
 
 
 def from_experts(
     state: Mapping[str, Any], config: DecoderConfig, *, order: str = "stacked"
 ) -> dict[str, Any]:
-    """Weights of Mixtral, Qwen3-MoE or gpt-oss under this package's names.
+    """Weights of Mixtral, Qwen3-MoE, gpt-oss or MiniMax-M2 under this package's names.
 
     ``gate_proj[e], up_proj[e] = experts.e.gate_proj, experts.e.up_proj``, or cut out of
     ``experts.gate_up_proj[e]``
@@ -36,7 +37,7 @@ def from_experts(
     ----------
     state : mapping of str to array
         Weights as Hugging Face names them, with or without the prefix ``model.``: each expert by
-        itself, as files of Mixtral and Qwen3-MoE have them, or all of a layer in one array.
+        itself, as files of all but gpt-oss have them, or all of a layer in one array.
     config : DecoderConfig
         Sizes of the decoder that gets the weights; layers beyond its own are left out.
     order : {"stacked", "interleaved"}
@@ -98,6 +99,8 @@ def from_experts(
 
 def _cut(name: str, part: str, weight: Any, order: str) -> dict[str, Any]:
     """The router's or all experts' numbers under the names of one layer's module."""
+    if part == "e_score_correction_bias":
+        return {"router.bias": weight}
     if part.startswith(("gate.", "router.")):
         return {f"router.{part.partition('.')[2]}": weight}
     short, bias = part.removeprefix("experts."), part.endswith("_bias")

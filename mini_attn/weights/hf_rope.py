@@ -29,6 +29,7 @@ attention_factor beta_fast beta_slow mscale mscale_all_dim truncate finetuned sh
 long_factor low_freq_factor high_freq_factor
 """
 
+PARTIAL = ("phi3", "minimax_m2")  # the families whose heads turn a part of themselves
 TRAINED, LONGEST = "original_max_position_embeddings", "max_position_embeddings"
 
 
@@ -80,7 +81,7 @@ def rope_from_hf(
     share = number(given, "partial_rotary_factor", None)
     share = number(config, "partial_rotary_factor", None) if share is None else share
     family = config.get("model_type")
-    if share not in (None, 1.0) and family != "phi3":
+    if share not in (None, 1.0) and family not in PARTIAL:
         raise ConfigError(
             f"partial_rotary_factor = {share} is not known of {family}: Hugging Face's layers turn "
             "whole heads or fail, and this decoder would turn a part of each"

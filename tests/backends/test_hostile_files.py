@@ -73,6 +73,9 @@ DESCRIBED = {
     "qwen3_moe": {"model_type": "qwen3_moe", **SIZES, "num_experts": 2, "num_experts_per_tok": 1,
                   "moe_intermediate_size": 3, "norm_topk_prob": True, "decoder_sparse_step": 1,
                   "mlp_only_layers": [0], "use_sliding_window": True, "sliding_window": 3},
+    "minimax_m2": {"model_type": "minimax_m2", **SIZES, "num_local_experts": 2, "head_dim": 4,
+                   "num_experts_per_tok": 1, "rotary_dim": 2, "attn_type_list": [1, 1],
+                   "scoring_func": "sigmoid", "use_routing_bias": True, "num_mtp_modules": 1},
     "gpt_oss": {"model_type": "gpt_oss", **SIZES, "num_local_experts": 2, "num_experts_per_tok": 1,
                 "head_dim": 4, "layer_types": ["full_attention", "sliding_attention"],
                 "swiglu_limit": 7.0, "swiglu_alpha": 1.7, "attention_bias": True},
@@ -106,6 +109,8 @@ def as_stored(weights, place, n_experts, apart):
             for part in ("gate_proj", "up_proj", "down_proj")
             for e in range(n_experts)
         }
+        if "router.bias" in inside:
+            each[f"{place}e_score_correction_bias"] = inside["router.bias"]
         return rest | each
     pairs = np.stack([inside["gate_proj"], inside["up_proj"]], axis=-1).swapaxes(1, 2)
     biases = np.stack([inside["gate_proj_bias"], inside["up_proj_bias"]], axis=-1)

@@ -687,7 +687,7 @@ def test_no_family_takes_a_key_that_it_does_not_know(family, key, value, words):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_only_phi3_turns_a_part_of_each_head(family):
+def test_only_phi3_and_minimax_turn_a_part_of_each_head(family):
     """The other classes ignore the share, or fail with a rule beside it."""
     if family == "gpt2":
         return  # turns nothing
@@ -700,8 +700,9 @@ def test_only_phi3_turns_a_part_of_each_head(family):
                       for r in rules)  # fmt: skip
     for given in rules:
         described = {**sizes, "model_type": family, **given}
-        if family == "phi3":
-            assert config_from_hf(described).attention.rope.rotary_dim == 2
+        if family in ("phi3", "minimax_m2"):
+            attention = config_from_hf(described).attention
+            assert attention.rope.rotary_dim == attention.head_dim // 2
             continue
         with pytest.raises(ConfigError, match=r"partial_rotary_factor = 0\.5 is not known of"):
             config_from_hf(described)

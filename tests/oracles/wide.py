@@ -7,6 +7,7 @@ comparison would end at 1e-6. Inside `wide` every such cast keeps float64.
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from unittest import mock
 import numpy as np
 import torch
 import transformers
+from transformers import modeling_rope_utils
 
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
@@ -23,12 +25,25 @@ from mini_attn.weights import config_from_hf, from_hf
 ATOL = 1e-9
 
 
+class _Wide:
+    """PyTorch as one of their modules sees it, with float64 under the names of float32."""
+
+    float = float32 = torch.float64
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+
 @contextmanager
-def wide() -> Iterator[None]:
-    """Let float32 mean float64 where their code asks for it by name."""
+def wide(family: str) -> Iterator[None]:
+    """Let float32 mean float64 where a family's code, or that of rotary rules, asks for it.
+
+    Only in those modules: what another one looked up meanwhile, it would keep.
+    """
+    own = sys.modules[getattr(transformers, f"{family}ForCausalLM").__module__]
     with (
-        mock.patch.object(torch, "float32", torch.float64),
-        mock.patch.object(torch, "float", torch.float64),
+        mock.patch.object(own, "torch", _Wide()),
+        mock.patch.object(modeling_rope_utils, "torch", _Wide()),
         mock.patch.object(torch.Tensor, "float", torch.Tensor.double),
         torch.no_grad(),
     ):
@@ -38,9 +53,10 @@ def wide() -> Iterator[None]:
 def built(family: str, options: dict[str, Any], seed: int) -> tuple[Any, dict[str, Any]]:
     """Return their decoder with weights in which nothing is trivial, and its file."""
     torch.manual_seed(seed)
-    described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
-    with wide():
-        made = getattr(transformers, f"{family.removesuffix('Text')}ForCausalLM")(described)
+    kind = getattr(transformers, f"{family}ForCausalLM").config_class
+    described = kind(**copy.deepcopy(options))
+    with wide(family):
+        made = getattr(transformers, f"{family}ForCausalLM")(described)
         made = made.eval().double()
         made.set_experts_implementation("eager")  # the loop, which alone takes float64
         for name, weight in [*made.named_parameters(), *made.named_buffers()]:
@@ -58,7 +74,7 @@ def compare(family: str, options: dict[str, Any], seed: int) -> float:
     config, state = config_from_hf(file), from_hf(theirs.state_dict(), file)
     draw = torch.Generator().manual_seed(seed)
     tokens = torch.randint(1, options["vocab_size"], (2, 23), generator=draw)
-    with wide():
+    with wide(family):
         expected = copy.deepcopy(theirs)(tokens).logits.numpy()
     assert np.abs(expected).max() > 0.5  # else the tolerance would say little
     largest = 0.0
@@ -70,7 +86,7 @@ def compare(family: str, options: dict[str, Any], seed: int) -> float:
             answers = _answers(ours, given, chunks)
             largest = max(largest, float(np.abs(answers - expected).max()))
             np.testing.assert_allclose(answers, expected, rtol=0, atol=ATOL)
-    _compare_their_steps(theirs, tokens, expected)
+    _compare_their_steps(family, theirs, tokens, expected)
     return largest
 
 
@@ -86,10 +102,10 @@ def _answers(ours: Any, tokens: Any, chunks: tuple[int, ...]) -> Any:
     return np.concatenate([np.asarray(part) for part in parts], axis=1)
 
 
-def _compare_their_steps(theirs: Any, tokens: Any, expected: Any) -> None:
+def _compare_their_steps(family: str, theirs: Any, tokens: Any, expected: Any) -> None:
     """Their own cache gives what their whole pass gives, so that it is what steps are held to."""
     past, found = None, []
-    with wide():
+    with wide(family):
         for part in tokens.split([9, 1, 1, 12], dim=1):
             answer = theirs(part, past_key_values=past, use_cache=True)
             past = answer.past_key_values

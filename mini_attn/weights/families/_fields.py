@@ -104,6 +104,7 @@ def _like(base: Sizes, *parts: Sizes, also: str = "", **rules: Any) -> Sizes:
     return made | {"also": f"{base['also']} {also}".strip()}
 
 
+_UNBIASED: Sizes = _LLAMA | {"also": _LLAMA["also"].replace("attention_bias ", "")}
 _LISTED: Sizes = {"layer_types": {"list": "layer_types"}}
 _ASKED: Sizes = {"window_asked": {"key": "use_sliding_window", "default": False}}
 _BEHIND: Sizes = {
@@ -200,8 +201,7 @@ FIELDS: dict[str, Sizes] = {
         also="rope_local_base_freq _sliding_window_pattern", qk_norm="head",
     ),
     "mixtral": _like(
-        _LLAMA | {"also": _LLAMA["also"].replace("attention_bias ", "")},
-        _kv_heads(8), _chosen(8, 2), {"expert_d_ff": "intermediate_size"}, windows="one",
+        _UNBIASED, _kv_heads(8), _chosen(8, 2), {"expert_d_ff": "intermediate_size"}, windows="one",
     ),
     "qwen3_moe": _like(
         _LLAMA, _ASKED, _BIAS, _kv_heads(4), _window(4096), _chosen(128, 8),
@@ -217,6 +217,16 @@ FIELDS: dict[str, Sizes] = {
          "expert_d_ff": "intermediate_size"},
         also="swiglu_alpha swiglu_limit experts_per_token initial_context_length",
         windows="in_turn", mlp_bias=True, router_bias=True, sinks=True,
+    ),
+    "minimax_m2": _like(
+        _UNBIASED, _kv_heads(8), _chosen(256, 8),
+        {"head_dim": {"key": "head_dim", "default": 128}, "window": {"is": None},
+         "expert_d_ff": "intermediate_size"},
+        also="rotary_dim sliding_window scoring_func use_routing_bias use_qk_norm qk_norm_type "
+        "attn_type_list shared_intermediate_size shared_moe_mode mlp_intermediate_size use_mtp "
+        "num_mtp_modules mtp_transformer_layers layernorm_full_attention_beta "
+        "layernorm_linear_attention_beta layernorm_mlp_beta",
+        qk_norm="width", router_bias=True,
     ),
     "deepseek_v2": _like(_LATENT, _MLP_BIAS, _routed(64, 2, 1407, 0)),
     "deepseek_v3": _like(_LATENT, _routed(256, 1, 2048, 3), router_bias=True),
