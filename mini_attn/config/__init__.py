@@ -1,6 +1,11 @@
 """What a layer or a decoder is made of: frozen, validated, the same for both backends."""
 
-from mini_attn.config.attention import AttentionConfig, LatentConfig, score_factor
+from mini_attn.config.attention import (
+    AttentionConfig,
+    LatentConfig,
+    QueryGrowth,
+    score_factor,
+)
 from mini_attn.config.coding import Coding, codings, scale_type
 from mini_attn.config.decoder import (
     DecoderConfig,
@@ -52,6 +57,7 @@ __all__ = [
     "NativeSparseConfig",
     "Pattern",
     "PositionInterpolation",
+    "QueryGrowth",
     "RopeConfig",
     "RopeFrequencies",
     "RopeScaling",

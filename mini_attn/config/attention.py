@@ -15,7 +15,43 @@ from mini_attn.shapes import (
     check_positive,
 )
 
-__all__ = ["AttentionConfig", "LatentConfig", "score_factor"]
+__all__ = ["AttentionConfig", "LatentConfig", "QueryGrowth", "score_factor"]
+
+
+@dataclass(frozen=True)
+class QueryGrowth:
+    """Queries grow with the logarithm of their position, so that a longer softmax stays as sharp.
+
+    ``q = q * (1 + weight * log(1 + floor((position + offset) / every)))``
+
+    Parameters
+    ----------
+    weight : float
+        How fast they grow; Llama 4's ``attn_scale``.
+    every : int
+        Tokens after which the next step comes; Llama 4's ``floor_scale``.
+    offset : int
+        Added to the position: 1 where a step comes with token number ``every``, counted from 1.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> QueryGrowth(weight=0.1, every=8192, offset=1).every
+    8192
+    """
+
+    weight: float
+    every: int
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("weight", self.weight, above=0)
+        check_count("every", self.every)
+        check_count("offset", self.offset, least=0)
 
 
 @dataclass(frozen=True)
@@ -63,6 +99,11 @@ class AttentionConfig:
     k_eq_v : bool
         Whether the key projection makes the values too: there is no value projection, and a value
         is the key before it is normalized and rotated.
+    chunked : bool
+        With a window: whether the text is cut into chunks of so many tokens, and a query sees its
+        own chunk alone. In the middle of one that is half a window.
+    query_growth : QueryGrowth or None
+        Whether queries grow with their position, once they have turned; None leaves them.
 
     Raises
     ------
@@ -95,6 +136,8 @@ class AttentionConfig:
     qk_norm_over: str = "head"
     v_norm: bool = False
     k_eq_v: bool = False
+    chunked: bool = False
+    query_growth: QueryGrowth | None = None
 
     def __post_init__(self) -> None:
         for name in ("d_model", "n_heads", "head_dim"):
@@ -119,8 +162,10 @@ class AttentionConfig:
         for name in ("softcap", "scale"):
             check_positive(name, getattr(self, name))
         check_number("eps", self.eps, above=0)
-        for name in ("bias", "out_bias", "qk_norm", "alibi", "sinks", "v_norm", "k_eq_v"):
+        flags = ("bias", "out_bias", "qk_norm", "alibi", "sinks", "v_norm", "k_eq_v", "chunked")
+        for name in flags:
             check_flag(name, getattr(self, name))
+        self._check_chunks()
         check_choice("qk_norm_over", self.qk_norm_over, ("head", "width"))
         if self.k_eq_v and self.v_head_dim != self.head_dim:
             raise ConfigError(
@@ -132,6 +177,18 @@ class AttentionConfig:
             raise ConfigError(
                 "mscale_all_dim multiplies the scores of latent attention: elsewhere put its "
                 "square into scale and its share of the ratio into attention_factor"
+            )
+
+    def _check_chunks(self) -> None:
+        """Refuse chunks of no size or with more than one way of seeing, and growth of no kind."""
+        if self.chunked and (self.window is None or self.sink_tokens):
+            raise ConfigError(
+                "chunked needs a window, the chunk's size, and no sink_tokens, "
+                f"got window = {self.window} and sink_tokens = {self.sink_tokens}"
+            )
+        if self.query_growth is not None and not isinstance(self.query_growth, QueryGrowth):
+            raise ConfigError(
+                f"query_growth must be a QueryGrowth or None, got {self.query_growth!r:.60}"
             )
 
     @property

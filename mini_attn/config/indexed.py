@@ -59,6 +59,9 @@ class IndexedConfig(AttentionConfig):
         super().__post_init__()
         for name in ("index_n_heads", "index_head_dim", "index_topk"):
             check_count(name, getattr(self, name))
+        for name in ("chunked", "query_growth"):
+            if getattr(self, name):
+                raise ConfigError(f"{name} has no meaning where an indexer chooses among all keys")
         if self.rope is not None and self._turned % 2:
             raise ConfigError(
                 "rotary embedding turns pairs: index_head_dim must be even, "

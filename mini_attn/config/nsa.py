@@ -14,6 +14,8 @@ _REFUSED = {  # what has one meaning in one softmax, and none in three
     "alibi": "a block's mean has no one distance",
     "sinks": "each of the three branches would need a logit of its own",
     "sink_tokens": "first tokens are read where their block is chosen",
+    "chunked": "its blocks have a size of their own",
+    "query_growth": "it belongs to one softmax over all keys",
 }
 
 

@@ -24,7 +24,7 @@ __all__ = ["model_data", "model_script"]
 # Options that a page's decoder has not, as the decoders that it runs have them.
 _BESIDE = {
     "norm_placement": "before", "embed_scale": None, "logit_softcap": None, "qk_norm_over": "head",
-    "experts": None,
+    "experts": None, "chunked": False, "query_growth": None,
 }  # fmt: skip
 
 

@@ -8,7 +8,14 @@ import torch
 
 import mini_attn.torch as mt
 from mini_attn.caching import Transaction
-from mini_attn.config import AttentionConfig, DecoderConfig, ExpertConfig, LatentConfig, RopeConfig
+from mini_attn.config import (
+    AttentionConfig,
+    DecoderConfig,
+    ExpertConfig,
+    LatentConfig,
+    QueryGrowth,
+    RopeConfig,
+)
 from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
 from mini_attn.torch.kernels.compiled import compile_decode_step
 from tests.backends.devices import DEVICES
@@ -51,6 +58,10 @@ CONFIGS = {
     "latent with sinks": DecoderConfig(
         29, 2, LatentConfig(8, 2, 5, 3, 4, 6, rope=RopeConfig("interleaved"), sinks=True), 11,
         max_positions=90, positions="none",
+    ),
+    "queries that grow": DecoderConfig(
+        29, 2, AttentionConfig(8, 4, 4, n_kv_heads=2, query_growth=QueryGrowth(0.5, 3, offset=1)),
+        11, max_positions=90, positions="none",
     ),
     "experts, all computed": DecoderConfig(
         29, 2, AttentionConfig(8, 4, 4, rope=ROPE), 11, max_positions=90, positions="none",
@@ -243,10 +254,10 @@ def test_refusals_change_nothing():
     assert held[0].slots == 2
 
 
-@pytest.mark.parametrize("sinks", [0, 2])
-def test_a_windows_step_sees_its_window_and_first_tokens(sinks):
+@pytest.mark.parametrize("options", [{}, {"sink_tokens": 2}, {"chunked": True}])
+def test_a_windows_step_sees_its_window_and_first_tokens(options):
     """Over caches that keep all: the ring's slots move, so it is not compiled."""
-    attention = AttentionConfig(8, 2, 4, rope=ROPE, window=3, sink_tokens=sinks)
+    attention = AttentionConfig(8, 2, 4, rope=ROPE, window=3, **options)
     model = mt.Decoder(DecoderConfig(29, 1, attention, 11, max_positions=20), dtype="float64")
     tokens, steps = torch.arange(12)[None], []
     caches = [mt.KVCache(1, 2, 4, 12, dtype="float64")]

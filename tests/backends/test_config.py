@@ -19,6 +19,7 @@ from mini_attn.config import (
     LongRoPE,
     NTKAware,
     PositionInterpolation,
+    QueryGrowth,
     RopeConfig,
     YaRN,
     check_room,
@@ -41,10 +42,11 @@ from mini_attn.shapes import (
 HALF = RopeConfig("half")
 HEADS = AttentionConfig(8, 4, 4)
 GOOD = {  # one valid object of each class
-    "attention": HEADS,
+    "attention": AttentionConfig(8, 4, 4, window=3),
     "latent": LatentConfig(8, 2, 4, 2, 4, 3, rope=HALF, q_lora_rank=5),
     "decoder": DecoderConfig(13, 2, HEADS, d_ff=6, max_positions=9),
     "experts": ExpertConfig(4, 2, 6),
+    "growth": QueryGrowth(0.1, 8, offset=1),
     "rope": RopeConfig("half", rotary_dim=4),
     "linear": PositionInterpolation(2.0),
     "ntk": NTKAware(2.0),
@@ -59,18 +61,20 @@ COUNTS = {
                "qk_rope_head_dim", "v_head_dim"],
     "decoder": ["vocab_size", "n_layers", "d_ff", "max_positions"],
     "experts": ["n_experts", "experts_per_token", "d_ff"],
+    "growth": ["every"],
     "rope": ["rotary_dim", "rotated_pairs"],
     "dynamic": ["original_max_positions"],
     "yarn": ["original_max_positions"],
     "llama3": ["original_max_positions"],
     "longrope": ["original_max_positions", "max_positions"],
 }  # fmt: skip
-FROM_ZERO = {"attention": ["sink_tokens"]}
+FROM_ZERO = {"attention": ["sink_tokens"], "growth": ["offset"]}
 NUMBERS = {
     "attention": ["eps", "softcap", "scale"],
     "latent": ["eps", "scale"],
     "decoder": ["eps", "embed_scale", "logit_softcap"],
     "experts": ["swiglu_alpha", "swiglu_limit"],
+    "growth": ["weight"],
     "rope": ["theta"],
     "linear": ["factor"],
     "ntk": ["factor"],
@@ -108,7 +112,7 @@ def flags():
 
 def test_every_field_is_tried_below():
     others = {"attention", "experts", "rope", "scaling", "short_factor", "long_factor"}
-    others |= {"kv_sources"}  # in test_shared_layers
+    others |= {"query_growth", "kv_sources"}  # tried elsewhere
     for kind, good in GOOD.items():
         named = {
             name for table in (COUNTS, FROM_ZERO, NUMBERS, WORDS) for name in table.get(kind, ())
@@ -171,7 +175,8 @@ TWO = (HEADS, HEADS)
     ("kind", "changes", "words"),
     [
         ("attention", {"n_kv_heads": 3}, "multiple of n_kv_heads, got n_heads = 4 .* = 3"),
-        ("attention", {"sink_tokens": 4}, "sink_tokens = 4 needs a window: without one all tokens"),
+        ("attention", {"sink_tokens": 4, "window": None},
+         "sink_tokens = 4 needs a window: without one all tokens"),
         ("attention", {"rope": "half"}, "rope must be a RopeConfig or None, got 'half'"),
         ("attention", {"rope": RopeConfig("half", rotary_dim=6)}, "rotary_dim = 6 .* at most 4"),
         ("attention", {"rope": HALF, "head_dim": 5}, "rotary_dim = 5 must be even"),

@@ -20,7 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import mini_attn.torch
 from mini_attn import cost
-from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
+from mini_attn.config import AttentionConfig, DecoderConfig, QueryGrowth, RopeConfig
 from mini_attn.errors import ConfigError
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets import data
@@ -42,6 +42,8 @@ OPTIONS = [
     {"rope": ROPE},
     {"alibi": True, "scale": 0.3},
     {"sinks": True},
+    {"window": 3, "chunked": True},
+    {"query_growth": QueryGrowth(0.7, 2, offset=1)},
     {"rope": RopeConfig(layout="interleaved", theta=100.0), "q_lora_rank": None, "bias": True},
 ]
 

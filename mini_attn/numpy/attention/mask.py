@@ -43,6 +43,11 @@ def compare_positions(
     return np.asarray(allowed)
 
 
+def same_chunk(q_positions: Array, kv_positions: Array, size: int) -> Array:
+    """Which keys (…, kv_len) lie in the chunk of each query (…, q_len), of so many tokens."""
+    return np.asarray(q_positions[..., :, None] // size == kv_positions[..., None, :] // size)
+
+
 def visible(
     q_positions: Array,
     kv_positions: Array,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.config import AttentionConfig
+from mini_attn.config import AttentionConfig, QueryGrowth
 from mini_attn.numpy.layers.basic import Norm
 from mini_attn.shapes import DType
 
@@ -31,3 +31,13 @@ def draw_norms(config: AttentionConfig, *, dtype: DType) -> tuple[Norm, Norm]:
     q_width, k_width = (n * config.head_dim for n in heads)
     kind: dict[str, Any] = {"eps": config.eps, "dtype": dtype}
     return Norm(q_width, "rms_norm", **kind), Norm(k_width, "rms_norm", **kind)
+
+
+def grown(q: Array, growth: QueryGrowth | None, positions: Array) -> Array:
+    """Queries (batch, n_heads, q_len, head_dim), longer the later their position."""
+    if growth is None:
+        return q
+    steps = (np.maximum(positions, 0) + growth.offset) // growth.every
+    factor = 1 + growth.weight * np.log1p(steps.astype(np.float64))  # (…, q_len)
+    factor = factor.reshape(-1, 1, q.shape[2], 1)  # (1 or batch, 1, q_len, 1)
+    return np.asarray((q * factor).astype(q.dtype))

@@ -17,7 +17,7 @@ from mini_attn.numpy.attention.dot_product import attend_in_full
 from mini_attn.numpy.attention.mask import check_window
 from mini_attn.numpy.caches.cache import KVCache
 from mini_attn.numpy.caches.cache_ring import SlidingWindowCache
-from mini_attn.numpy.layers._heads import draw_norms, merge, split
+from mini_attn.numpy.layers._heads import draw_norms, grown, merge, split
 from mini_attn.numpy.layers._pass import Kept, Pass, begin_pass
 from mini_attn.numpy.layers.basic import Linear, normalise_rms
 from mini_attn.numpy.positions._rotary import Rotary
@@ -276,6 +276,7 @@ class GroupedQueryAttention(Module):
     def _run(self, x: Array, forward_pass: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
         q, k, v = self._project_at(x, forward_pass.tables)
+        q = grown(q, self.config.query_growth, forward_pass.positions)
         cached, watched = None, getattr(cache, "watches", False)
         if isinstance(cache, Kept):  # what another layer keeps
             k, v, cached, cache = cache
@@ -283,7 +284,7 @@ class GroupedQueryAttention(Module):
             cached = cache._append(k, v, forward_pass.given, forward_pass.transaction)
             k, v = cached.k, cached.v
         forward_pass.latest = Kept(k, v, cached, cache)
-        rule = self.config.window, self.config.sink_tokens
+        rule = self.config.window, self.config.sink_tokens, self.config.chunked
         visibility = forward_pass.visibility(q, k, cached, cache, *rule)
         keys = forward_pass.positions if cached is None else cached.positions
         bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)

@@ -10,7 +10,7 @@ from torch import Tensor
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.shapes import check_flag
 from mini_attn.torch._module import check_positions
-from mini_attn.torch.attention.mask import check_window, compare_positions
+from mini_attn.torch.attention.mask import check_window, compare_positions, same_chunk
 
 
 class Visibility:
@@ -123,9 +123,15 @@ class Visibility:
 
 
 def of_one_token(
-    positions: Tensor, kv_positions: Tensor, window: int | None, sink_tokens: int = 0
+    positions: Tensor,
+    kv_positions: Tensor,
+    window: int | None,
+    sink_tokens: int = 0,
+    chunked: bool = False,
 ) -> Visibility:
     """Return what one token of each row sees of all slots of a cache, free ones too."""
+    rows, keys = (given.reshape(-1, 1, given.shape[-1]) for given in (positions, kv_positions))
+    near = same_chunk(rows, keys, window) if chunked and window is not None else None
     return Visibility(
         1,
         kv_positions.shape[-1],
@@ -135,6 +141,7 @@ def of_one_token(
         sink_tokens=sink_tokens,
         q_positions=positions,
         kv_positions=kv_positions,
+        mask=near,
     )
 
 

@@ -39,6 +39,11 @@ def compare_positions(
     return allowed
 
 
+def same_chunk(q_positions: Tensor, kv_positions: Tensor, size: int) -> Tensor:
+    """Which keys (…, kv_len) lie in the chunk of each query (…, q_len), of so many tokens."""
+    return q_positions[..., :, None] // size == kv_positions[..., None, :] // size
+
+
 def visible(
     q_positions: Tensor,
     kv_positions: Tensor,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from mini_attn.config import AttentionConfig
+from mini_attn.config import AttentionConfig, QueryGrowth
 from mini_attn.shapes import DType
+from mini_attn.torch._module import wide
 from mini_attn.torch.layers.basic import Norm
 
 
@@ -28,3 +30,13 @@ def draw_norms(config: AttentionConfig, *, dtype: DType, device: Any) -> tuple[N
     q_width, k_width = (n * config.head_dim for n in heads)
     kind: dict[str, Any] = {"eps": config.eps, "dtype": dtype, "device": device}
     return Norm(q_width, "rms_norm", **kind), Norm(k_width, "rms_norm", **kind)
+
+
+def grown(q: Tensor, growth: QueryGrowth | None, positions: Tensor) -> Tensor:
+    """Queries (batch, n_heads, q_len, head_dim), longer the later their position."""
+    if growth is None:
+        return q
+    steps = (positions.clamp(min=0) + growth.offset) // growth.every
+    factor = 1 + growth.weight * torch.log1p(steps.to(wide(q).dtype))  # (…, q_len)
+    factor = factor.reshape(-1, 1, q.shape[2], 1)  # (1 or batch, 1, q_len, 1)
+    return (q * factor).to(q.dtype)

@@ -14,7 +14,7 @@ from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_flag
 from mini_attn.torch._module import check_positions
 from mini_attn.torch.attention._visibility import Visibility, fit_mask
-from mini_attn.torch.attention.mask import compare_positions
+from mini_attn.torch.attention.mask import compare_positions, same_chunk
 from mini_attn.torch.positions._rotary import Rotary
 
 Tables = tuple[Tensor, Tensor]
@@ -79,7 +79,14 @@ class Pass:
         self.kept[layer] = self.latest
 
     def visibility(
-        self, q: Tensor, k: Tensor, cached: Any, cache: Any, window: Any, sink_tokens: int = 0
+        self,
+        q: Tensor,
+        k: Tensor,
+        cached: Any,
+        cache: Any,
+        window: Any,
+        sink_tokens: int = 0,
+        chunked: bool = False,
     ) -> Visibility:
         """Return the visibility, made once for all layers for which it is the same.
 
@@ -89,14 +96,14 @@ class Pass:
         causal = self.causal
         if cached is not None:
             kv_positions = None if cached.counted else cached.positions
-            lone = causal and q_len == 1 and cached.last_sees_all
+            lone = causal and q_len == 1 and cached.last_sees_all and not chunked
             kept = getattr(cache, "window", None), getattr(cache, "sink_tokens", 0)
             if lone and (window is None or (window, sink_tokens) == kept):
                 kv_positions = window = None  # the newest token sees every key it is given
                 causal, sink_tokens = False, 0
         if kv_positions is not None and kv_positions.ndim == 3:
-            return _by_head(self, q, kv_positions, (causal, window, sink_tokens))
-        rule = (kv_len, causal, window, sink_tokens)
+            return _by_head(self, q, kv_positions, (causal, window, sink_tokens), chunked)
+        rule = (kv_len, causal, window, sink_tokens, chunked)
         full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
         for known, at, visibility in self._visibilities:
             if known == rule and _alike(at, kv_positions):
@@ -110,17 +117,37 @@ class Pass:
             sink_tokens=sink_tokens,
             q_positions=None if kv_positions is None else self.positions,
             kv_positions=kv_positions,
-            mask=None if self.mask is None else fit_mask(self.mask, full),
+            mask=self._mask(full, kv_positions, window if chunked else None),
         )
         self._visibilities.append((rule, kv_positions, visibility))
         return visibility
 
+    def _mask(self, full: dict[str, int], keys: Tensor | None, chunk: int | None) -> Tensor | None:
+        """What hides keys beside their positions' order: a given mask, and the chunk's ends."""
+        given = None if self.mask is None else fit_mask(self.mask, full)
+        if chunk is None:
+            return given
+        if keys is None:
+            keys = torch.arange(full["kv_len"], device=self.positions.device)
+        queries, keys = (_rows(positions) for positions in (self.positions, keys))
+        near = same_chunk(queries, keys, chunk)  # (1 or batch, 1, q_len, kv_len)
+        return near if given is None else given & near
 
-def _by_head(forward_pass: Pass, q: Tensor, kv_positions: Tensor, rule: Any) -> Visibility:
+
+def _rows(positions: Tensor) -> Tensor:
+    """Positions (seq,) or (batch, seq) as (1 or batch, 1, seq)."""
+    return positions.reshape(-1, 1, positions.shape[-1])
+
+
+def _by_head(
+    forward_pass: Pass, q: Tensor, kv_positions: Tensor, rule: Any, chunked: bool
+) -> Visibility:
     """Return the visibility where each key/value head holds its own keys."""
     keys = kv_positions.repeat_interleave(q.shape[1] // kv_positions.shape[1], dim=1)
     queries = forward_pass.positions.reshape(-1, 1, q.shape[2])  # (1 or batch, 1, q_len)
     mask = compare_positions(queries, keys, *rule)
+    if chunked:
+        mask = mask & same_chunk(queries, keys, rule[1])
     q_len, kv_len = mask.shape[2:]
     if forward_pass.mask is not None:
         full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}

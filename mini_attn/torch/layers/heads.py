@@ -17,7 +17,7 @@ from mini_attn.torch.attention.dot_product import attend, attend_watched
 from mini_attn.torch.attention.mask import check_window
 from mini_attn.torch.caches.cache import KVCache
 from mini_attn.torch.caches.cache_ring import SlidingWindowCache
-from mini_attn.torch.layers._heads import draw_norms, merge, split
+from mini_attn.torch.layers._heads import draw_norms, grown, merge, split
 from mini_attn.torch.layers._pass import Kept, Pass, begin_pass, working_dtype
 from mini_attn.torch.layers.basic import Linear, normalise_rms
 from mini_attn.torch.positions._rotary import Rotary
@@ -284,6 +284,7 @@ class GroupedQueryAttention(Module):
     def _run(self, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
         q, k, v = self._project_at(x, forward_pass.tables)
+        q = grown(q, self.config.query_growth, forward_pass.positions)
         given, transaction = forward_pass.given, forward_pass.transaction
         cached, watched = None, getattr(cache, "watches", False)
         if isinstance(cache, Kept):  # what another layer keeps
@@ -292,7 +293,7 @@ class GroupedQueryAttention(Module):
             cached = cache._append(k, v, given, transaction)
             k, v = cached.k, cached.v
         forward_pass.latest = Kept(k, v, cached, cache)
-        rule = self.config.window, self.config.sink_tokens
+        rule = self.config.window, self.config.sink_tokens, self.config.chunked
         visibility = forward_pass.visibility(q, k, cached, cache, *rule)
         keys = forward_pass.positions if cached is None else cached.positions
         bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
@@ -342,11 +343,12 @@ class GroupedQueryAttention(Module):
     ) -> Tensor:
         """One token (batch, 1, d_model) into a slot of whole cache arrays; unchecked, traceable."""
         q, k, v = self._project_at(x, lambda rotary, kind: rotary.tables(positions, kind))
+        q = grown(q, self.config.query_growth, positions)
         for cached, new in zip(arrays, (k, v), strict=True):
             if new is not None:  # else the layer reads another's, which has written them
                 cached.index_copy_(2, slot, new)
         bias = None if self._slopes is None else self._alibi(positions, kv_positions)
-        rule = self.config.window, self.config.sink_tokens
+        rule = self.config.window, self.config.sink_tokens, self.config.chunked
         visibility = of_one_token(positions, kv_positions, *rule)
         k, v = arrays
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
