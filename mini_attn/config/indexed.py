@@ -23,6 +23,8 @@ class IndexedConfig(AttentionConfig):
     qk_norm, qk_norm_over, softcap, window, scale, eps, rope, alibi, sink_tokens, sinks,
     v_norm, k_eq_v
         As in `AttentionConfig`.
+    chunked, query_growth
+        Refused: the indexer chooses among all keys.
     index_n_heads : int
         Heads of the indexer, which share one key.
     index_head_dim : int

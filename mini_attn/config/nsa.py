@@ -27,9 +27,10 @@ class NativeSparseConfig(AttentionConfig):
     ----------
     d_model, n_heads, head_dim, n_kv_heads, v_head_dim, bias, out_bias
         As in `AttentionConfig`.
-    qk_norm, qk_norm_over, softcap, scale, eps, rope, alibi, sink_tokens, sinks,
-    v_norm, k_eq_v
-        As in `AttentionConfig`; the last three are refused.
+    qk_norm, qk_norm_over, softcap, scale, eps, rope, v_norm, k_eq_v
+        As in `AttentionConfig`.
+    alibi, sink_tokens, sinks, chunked, query_growth
+        Refused.
     block_size : int
         Tokens of a block, whose mean is one key and one value.
     n_blocks : int

@@ -23,7 +23,9 @@ LACKING = {  # what this package's decoder has not, and families need that are o
     "gemma3": "images beside the text: pass its text_config, whose model_type is gemma3_text, and "
     "the weights whose names begin with language_model, without that beginning",
     "gpt_neox": "attention and MLP in parallel",
-    "llama4": "layers with experts",
+    "llama4": "an expert that all tokens share, and a router that weighs what experts are given",
+    "llama4_text": "an expert that all tokens share, and a router that weighs what experts are "
+    "given; its attention alone can be had: AttentionConfig has chunked and query_growth",
     "mamba": "state-space layers",
     "mpt": "norms without biases beside ALiBi",
     "phi": "attention and MLP in parallel",

@@ -44,7 +44,7 @@ def compare_positions(
 
 
 def same_chunk(q_positions: Array, kv_positions: Array, size: int) -> Array:
-    """Which keys (…, kv_len) lie in the chunk of each query (…, q_len), of so many tokens."""
+    """Tell which keys (…, kv_len) lie in the chunk of each query (…, q_len)."""
     return np.asarray(q_positions[..., :, None] // size == kv_positions[..., None, :] // size)
 
 

@@ -124,7 +124,7 @@ class Pass:
         return visibility
 
     def _mask(self, full: dict[str, int], keys: Array | None, chunk: int | None) -> Array | None:
-        """What hides keys beside their positions' order: a given mask, and the chunk's ends."""
+        """Return what hides keys beside their order: a given mask, and the chunk's ends."""
         given = None if self.mask is None else fit_mask(self.mask, full)
         if chunk is None:
             return given

@@ -40,7 +40,7 @@ def compare_positions(
 
 
 def same_chunk(q_positions: Tensor, kv_positions: Tensor, size: int) -> Tensor:
-    """Which keys (…, kv_len) lie in the chunk of each query (…, q_len), of so many tokens."""
+    """Tell which keys (…, kv_len) lie in the chunk of each query (…, q_len)."""
     return q_positions[..., :, None] // size == kv_positions[..., None, :] // size
 
 

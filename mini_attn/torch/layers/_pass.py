@@ -123,7 +123,7 @@ class Pass:
         return visibility
 
     def _mask(self, full: dict[str, int], keys: Tensor | None, chunk: int | None) -> Tensor | None:
-        """What hides keys beside their positions' order: a given mask, and the chunk's ends."""
+        """Return what hides keys beside their order: a given mask, and the chunk's ends."""
         given = None if self.mask is None else fit_mask(self.mask, full)
         if chunk is None:
             return given
