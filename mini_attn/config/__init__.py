@@ -6,7 +6,15 @@ from mini_attn.config.attention import (
     QueryGrowth,
     score_factor,
 )
-from mini_attn.config.coding import Coding, codings, scale_type
+from mini_attn.config.coding import (
+    CACHE_FORMATS,
+    Coding,
+    FloatCoding,
+    codings,
+    fixed_scales,
+    newest,
+    scale_type,
+)
 from mini_attn.config.decoder import (
     DecoderConfig,
     check_decoder,
@@ -38,6 +46,7 @@ from mini_attn.config.small_float import POWERS_OF_TWO, SMALL_FLOATS, SmallFloat
 from mini_attn.config.weight_format import WEIGHT_FORMATS, Pattern, WeightFormat, weight_format
 
 __all__ = [
+    "CACHE_FORMATS",
     "POWERS_OF_TWO",
     "SMALL_FLOATS",
     "WEIGHT_FORMATS",
@@ -46,6 +55,7 @@ __all__ = [
     "DecoderConfig",
     "DynamicNTK",
     "ExpertConfig",
+    "FloatCoding",
     "IndexedConfig",
     "KeepHeavyHitters",
     "KeepObserved",
@@ -71,6 +81,8 @@ __all__ = [
     "check_sampling",
     "check_stop",
     "codings",
+    "fixed_scales",
+    "newest",
     "scale_type",
     "score_factor",
     "weight_format",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mini_attn.config import Coding, codings, scale_type
+from mini_attn.config import Coding, FloatCoding, codings, newest, scale_type
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count, check_flag
 from mini_attn.variants import variant
@@ -118,17 +118,17 @@ class Paged:
 
 @dataclass(frozen=True)
 class Quantized:
-    """Codes of few bits with a scale and a zero for each group, and the newest tokens as they came.
+    """Codes of few bits with the scales of their groups, and the newest tokens as they came.
 
     Parameters
     ----------
     bits : {8, 4, 3, 2} or None
         Bits of all codes; the short form of ``k_bits`` and ``v_bits``.
-    group_size : int
+    group_size : int or None
         Tokens that are sealed together; a group is one channel of their keys, or so many
-        channels of one token's value.
-    residual : int
-        Newest tokens that stay as they came, at the least.
+        channels of one token's value. None means 32.
+    residual : int or None
+        Newest tokens that stay as they came, at the least; None means 32, or 0 with a format.
     allocated : bool
         Whether the whole room of the residual counts, or what of it is filled.
     k_bits, v_bits : {8, 4, 3, 2} or None
@@ -137,11 +137,15 @@ class Quantized:
         What a group of keys lies in.
     scale_dtype : {"float32", "float16"} or None
         Type of scales and zeros; None means float32, or float64 where the numbers are.
+    format : {"fp8", "nvfp4"} or None
+        Small floats instead of whole numbers; the scales of a tensor or its heads, which come
+        with the weights, are not counted.
 
     Raises
     ------
     ConfigError
-        If an option is out of range, or ``bits`` comes with ``k_bits`` or ``v_bits``.
+        If an option is out of range, ``bits`` comes with ``k_bits`` or ``v_bits``, or a format
+        with options of whole numbers.
 
     Examples
     --------
@@ -151,29 +155,31 @@ class Quantized:
     >>> plain = cache_bytes(MODELS["llama-3-8b"], **use)
     >>> round(plain / cache_bytes(MODELS["llama-3-8b"], **use, storage=Quantized(4)), 2)
     2.65
+    >>> plain / cache_bytes(MODELS["llama-3-8b"], **use, storage=Quantized(format="nvfp4"))
+    3.5555555555555554
     """
 
     bits: int | None = None
-    group_size: int = 32
-    residual: int = 32
+    group_size: int | None = None
+    residual: int | None = None
     allocated: bool = False
     k_bits: int | None = None
     v_bits: int | None = None
     key_axis: str = "channel"
     scale_dtype: str | None = None
+    format: str | None = None
 
     def __post_init__(self) -> None:
         self._codings(1, 1)
-        scale_type(self.scale_dtype, "float32")
-        check_count("residual", self.residual, least=0)
+        scale_type(self.scale_dtype, "float32", self.format)
+        newest(self.residual, self.format)
         check_flag("allocated", self.allocated)
 
-    def _codings(self, *widths: int) -> tuple[Coding, Coding]:
+    def _codings(self, *widths: int) -> tuple[Coding | FloatCoding, Coding | FloatCoding]:
         """Describe how keys and values become codes."""
-        bits = {"bits": self.bits, "k_bits": self.k_bits, "v_bits": self.v_bits}
-        return codings(
-            (widths[0], widths[1]), **bits, group_size=self.group_size, key_axis=self.key_axis
-        )
+        options: dict[str, Any] = {"bits": self.bits, "k_bits": self.k_bits, "v_bits": self.v_bits}
+        options |= {"group_size": self.group_size, "key_axis": self.key_axis}
+        return codings((widths[0], widths[1]), **options, format=self.format)
 
     def layer_bytes(self, model: Any, context: int, dtype_bytes: float) -> int:
         """Bytes of one sequence in one layer; a window frees none."""
@@ -184,12 +190,13 @@ class Quantized:
         if dtype_bytes not in (2, 4, 8):
             raise ConfigError(f"dtype_bytes must be 2, 4 or 8 for the residual, got {dtype_bytes}")
         dtype = "float64" if dtype_bytes == 8 else "float32"
-        scale_bytes = np.dtype(scale_type(self.scale_dtype, dtype)).itemsize
+        scale_bytes = 1 if self.format else np.dtype(scale_type(self.scale_dtype, dtype)).itemsize
         both = self._codings(model.head_dim, model.v_head_dim)
         group = sum(coding.group_bytes(scale_bytes) for coding in both)
-        groups = max(0, context - self.residual) // self.group_size
-        kept = context - groups * self.group_size
+        size, residual = both[0].group_size, newest(self.residual, self.format)
+        groups = max(0, context - residual) // size
+        kept = context - groups * size
         if self.allocated:
-            kept = min(context, max(1, self.residual + self.group_size - 1))
+            kept = min(context, max(1, residual + size - 1))
         token = (model.head_dim + model.v_head_dim) * int(dtype_bytes)
         return int(model.n_kv_heads * (groups * group + kept * token))

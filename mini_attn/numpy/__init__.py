@@ -42,6 +42,7 @@ from mini_attn.numpy.compression.quantized_layers import (
     quantize_weights,
     stored_bytes,
 )
+from mini_attn.numpy.compression.rotation import hadamard_rotation
 from mini_attn.numpy.compression.small_floats import decode_float, encode_float
 from mini_attn.numpy.compression.weight_formats import decode_weight, encode_weight
 from mini_attn.numpy.decoding.generation import beam_search, decode_step, generate, prefill
@@ -147,6 +148,7 @@ __all__ = [
     "filter_logits",
     "generate",
     "global_mask",
+    "hadamard_rotation",
     "head_scores",
     "index_scores",
     "kept_keys",

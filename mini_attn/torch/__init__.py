@@ -42,6 +42,7 @@ from mini_attn.torch.compression.quantized_layers import (
     quantize_weights,
     stored_bytes,
 )
+from mini_attn.torch.compression.rotation import hadamard_rotation
 from mini_attn.torch.compression.small_floats import decode_float, encode_float
 from mini_attn.torch.compression.weight_formats import decode_weight, encode_weight
 from mini_attn.torch.decoding.generation import beam_search, decode_step, generate, prefill
@@ -149,6 +150,7 @@ __all__ = [
     "filter_logits",
     "generate",
     "global_mask",
+    "hadamard_rotation",
     "head_scores",
     "index_scores",
     "kept_keys",

@@ -89,6 +89,10 @@ class Reading:
 
         def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]: ...
 
+    def _turned(self, x: Array) -> Array:
+        """Queries as the keys lie in the tiles, and outputs back from how the values lie there."""
+        return x
+
     def _cached_positions(self, state: Any) -> Array | None:
         """Positions of the filled slots, None where they count."""
         return None if state.counted else state.rows[:, : state.slots]
@@ -181,4 +185,6 @@ class Reading:
             kv_positions=self._cached_positions(state),
         )
         tiles = self._tiles(state, block_k)
-        return attend_tiles(q, tiles, visibility, scale, softcap, sinks, self.v_head_dim)
+        turned = self._turned(q)
+        out, lse = attend_tiles(turned, tiles, visibility, scale, softcap, sinks, self.v_head_dim)
+        return self._turned(out).astype(q.dtype, copy=False), lse

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.config import Coding
+from mini_attn.config import SMALL_FLOATS, Coding, FloatCoding
 from mini_attn.errors import ConfigError
+from mini_attn.numpy.compression import weight_formats
+from mini_attn.numpy.compression.small_floats import encode_nearest
 
 Array = NDArray[Any]
+_ONE = np.ones((1, 1), np.float32)  # the scale of the blocks' scales: the tensor's goes before
 
 
 def encode(name: str, x: Array, coding: Coding, kind: np.dtype[Any]) -> tuple[Array, Array, Array]:
@@ -46,6 +49,48 @@ def decode(sealed: Sequence[Array], coding: Coding, kind: np.dtype[Any]) -> Arra
     if scale.dtype == kind != wide:  # a scale rounded up may reach beyond the largest number
         numbers = np.minimum(numbers, np.finfo(kind).max)
     return numbers.astype(kind, copy=False).reshape(*codes.shape[:2], -1, coding.width)
+
+
+def encode_floats(name: str, x: Array, coding: FloatCoding, scale: Array) -> list[Array]:
+    """Codes of tokens (..., 1, width) and, where there are blocks, their scales.
+
+    ``scale`` (n_kv_heads, 1, 1, 1) is known beforehand. What lies beyond the largest number
+    becomes it, infinity too; NaN stays NaN where a code says so and is refused where none does.
+    """
+    with np.errstate(over="ignore"):
+        x = x / scale
+    if not coding.form.two_scales:
+        return [encode_nearest(x, SMALL_FLOATS[coding.form.numbers])]
+    if np.isnan(x).any():
+        raise ConfigError(
+            f"{name} holds NaN, for which {coding.form.numbers} has no code: "
+            "such tokens cannot be sealed"
+        )
+    stored = weight_formats.encode(x.reshape(-1, coding.width), coding.form, _ONE)
+    return [stored[part].reshape(*x.shape[:-1], -1) for part in ("codes", "scales")]
+
+
+def decode_floats(
+    sealed: Sequence[Array], coding: FloatCoding, scale: Array, kind: np.dtype[Any]
+) -> Array:
+    """The numbers (batch, n_kv_heads, tokens, width) of codes, and of scales of blocks."""
+    batch, n_kv_heads, tokens = sealed[0].shape[:3]
+    wide = np.promote_types(kind, np.float32)
+    if coding.form.two_scales:
+        codes, scales = (array.reshape(-1, array.shape[-1]) for array in sealed)
+        stored = {"codes": codes, "scales": scales, "matrix_scale": _ONE}
+        numbers = weight_formats.decode(stored, coding.form, coding.width, wide)
+    else:
+        numbers = np.asarray(coding.form.values, wide)[sealed[0]]
+    numbers = numbers.reshape(batch, n_kv_heads, tokens, coding.width)
+    with np.errstate(over="ignore"):
+        return narrow(numbers * scale[..., 0], kind)
+
+
+def narrow(x: Array, kind: np.dtype[Any]) -> Array:
+    """In a type that may be narrower, whose largest number takes what lies beyond."""
+    largest = np.finfo(kind).max
+    return x.clip(-largest, largest).astype(kind, copy=False)
 
 
 def _rounded(x: Array, kind: np.dtype[Any], toward: float) -> Array:

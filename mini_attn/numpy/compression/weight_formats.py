@@ -80,14 +80,14 @@ def encode_weight(weight: Array, format: str | WeightFormat) -> Stored:
     return encode(weight, form)
 
 
-def encode(weight: Array, form: WeightFormat) -> Stored:
-    """`encode_weight` without checks of the weight."""
+def encode(weight: Array, form: WeightFormat, whole: Array | None = None) -> Stored:
+    """`encode_weight` without checks of the weight; the matrix's scale may be known."""
     x = weight.astype(np.promote_types(weight.dtype, np.float32))
     low, high = (_edges(x, form, edge) for edge in (np.minimum, np.maximum))
     if not form.zero_point:
         high = np.maximum(high, np.abs(low))
         low = np.zeros_like(high)
-    stored, step = _scales(high / form.largest - low / form.largest, form)
+    stored, step = _scales(high / form.largest - low / form.largest, form, whole)
     zeros = np.rint(np.negative(low) / np.where(step > 0, step, 1)).clip(0, form.largest)
     if form.zero_point:
         stored["zeros"] = _pack(zeros.astype(np.uint8), form.code_bits)
@@ -199,7 +199,7 @@ def _edges(x: Array, form: WeightFormat, edge: np.ufunc) -> Array:
     return np.asarray(edge(found, 0))
 
 
-def _scales(step: Array, form: WeightFormat) -> tuple[Stored, Array]:
+def _scales(step: Array, form: WeightFormat, whole: Array | None = None) -> tuple[Stored, Array]:
     """The arrays that keep the scales of groups, and the scales that these stand for."""
     stored: Stored = {}
     if form.scales == "e8m0":  # the exponent, 127 more
@@ -209,7 +209,8 @@ def _scales(step: Array, form: WeightFormat) -> tuple[Stored, Array]:
         stored["scales"] = (exponent + 127).astype(np.uint8)
     elif form.scales == "e4m3":
         number = SMALL_FLOATS["e4m3"]
-        whole = (step.max(keepdims=True) / number.largest).astype(np.float32)
+        if whole is None:
+            whole = (step.max(keepdims=True) / number.largest).astype(np.float32)
         stored["scales"] = encode_nearest(step / np.where(whole > 0, whole, 1), number)
         stored["matrix_scale"] = whole
     else:

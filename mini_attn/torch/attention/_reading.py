@@ -100,6 +100,10 @@ class Reading:
 
         def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]: ...
 
+    def _turned(self, x: Tensor) -> Tensor:
+        """Queries as the keys lie in the tiles, and outputs back from how the values lie there."""
+        return x
+
     def _cached_positions(self, state: Any) -> Tensor | None:
         """Positions of the filled slots, None where they count."""
         return None if state.counted else state.mirror[:, : state.slots]
@@ -193,4 +197,6 @@ class Reading:
             kv_positions=self._cached_positions(state),
         )
         tiles = self._tiles(state, block_k)
-        return attend_tiles(q, tiles, visibility, scale, softcap, sinks, self.v_head_dim)
+        turned = self._turned(q)
+        out, lse = attend_tiles(turned, tiles, visibility, scale, softcap, sinks, self.v_head_dim)
+        return self._turned(out).to(q.dtype), lse

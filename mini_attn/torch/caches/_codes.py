@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from mini_attn.config import Coding
+from mini_attn.config import SMALL_FLOATS, Coding, FloatCoding
 from mini_attn.errors import ConfigError
+from mini_attn.torch.compression import weight_formats
+from mini_attn.torch.compression.small_floats import encode_nearest
 
 _WHOLE = {torch.float16: torch.int16, torch.float32: torch.int32}  # as many bits
 
@@ -47,6 +49,52 @@ def decode(sealed: Sequence[Tensor], coding: Coding, kind: torch.dtype) -> Tenso
     if scale.dtype == kind != wide:  # a scale rounded up may reach beyond the largest number
         numbers = numbers.clamp(max=torch.finfo(kind).max)
     return numbers.to(kind).reshape(*codes.shape[:2], -1, coding.width)
+
+
+def encode_floats(name: str, x: Tensor, coding: FloatCoding, scale: Tensor) -> list[Tensor]:
+    """Codes of tokens (..., 1, width) and, where there are blocks, their scales.
+
+    ``scale`` (n_kv_heads, 1, 1, 1) is known beforehand. What lies beyond the largest number
+    becomes it, infinity too; NaN stays NaN where a code says so and is refused where none does.
+    """
+    x = x / scale
+    if not coding.form.two_scales:
+        return [encode_nearest(x, SMALL_FLOATS[coding.form.numbers])]
+    if _at_hand(x) and x.isnan().any():
+        raise ConfigError(
+            f"{name} holds NaN, for which {coding.form.numbers} has no code: "
+            "such tokens cannot be sealed"
+        )
+    stored = weight_formats.encode(x.reshape(-1, coding.width), coding.form, _one(x))
+    return [stored[part].reshape(*x.shape[:-1], -1) for part in ("codes", "scales")]
+
+
+def decode_floats(
+    sealed: Sequence[Tensor], coding: FloatCoding, scale: Tensor, kind: torch.dtype
+) -> Tensor:
+    """The numbers (batch, n_kv_heads, tokens, width) of codes, and of scales of blocks."""
+    batch, n_kv_heads, tokens = sealed[0].shape[:3]
+    wide = torch.promote_types(kind, torch.float32)
+    if coding.form.two_scales:
+        codes, scales = (array.reshape(-1, array.shape[-1]) for array in sealed)
+        stored = {"codes": codes, "scales": scales, "matrix_scale": _one(scales)}
+        numbers = weight_formats.decode(stored, coding.form, coding.width, wide)
+    else:
+        values = torch.tensor(coding.form.values, dtype=wide, device=sealed[0].device)
+        numbers = values[sealed[0].int()]
+    numbers = numbers.reshape(batch, n_kv_heads, tokens, coding.width)
+    return narrow(numbers * scale[..., 0], kind)
+
+
+def narrow(x: Tensor, kind: torch.dtype) -> Tensor:
+    """In a type that may be narrower, whose largest number takes what lies beyond."""
+    largest = torch.finfo(kind).max
+    return x.clamp(-largest, largest).to(kind)
+
+
+def _one(beside: Tensor) -> Tensor:
+    """The scale of the blocks' scales: the tensor's goes before."""
+    return torch.ones((1, 1), device=beside.device)
 
 
 def _at_hand(x: Tensor) -> bool:

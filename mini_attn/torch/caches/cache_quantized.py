@@ -1,4 +1,4 @@
-"""A cache in 8 to 2 bits: keys by channel, values by token, the newest tokens as they came."""
+"""A cache in 8 to 2 bits: whole numbers in groups, or small floats."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from mini_attn.caching import Cached, Groups, Sealed, Transaction
 from mini_attn.shapes import DType
 from mini_attn.torch._module import dtype_of
 from mini_attn.torch.attention._reading import Reading
-from mini_attn.torch.caches._codes import decode, encode
+from mini_attn.torch.caches._codes import decode, decode_floats, encode, encode_floats, narrow
 from mini_attn.torch.caches.cache import KVCache
+from mini_attn.torch.compression.rotation import rotate
 
 __all__ = ["QuantizedKVCache"]
 
 
 class QuantizedKVCache(Reading, Groups, KVCache):
-    """Keys and values of one layer as whole numbers of few bits, in groups with a scale each.
+    """Keys and values of one layer in few bits: whole numbers in groups, or small floats.
 
     ``code = round((x - zero) / scale), zero = min, scale = (max - zero) / (2 ** bits - 1)``
 
@@ -33,15 +34,23 @@ class QuantizedKVCache(Reading, Groups, KVCache):
         Bits of all codes; the short form of ``k_bits`` and ``v_bits``.
     k_bits, v_bits : {8, 4, 3, 2} or None
         Bits of a key's and of a value's codes; None means ``bits``, or 8.
-    group_size : int
+    group_size : int or None
         Tokens that are sealed together, and numbers of a group: one channel of these tokens, or
         so many channels of one token. Even for 4 bits, a multiple of 4 for 2 and of 8 for 3.
+        None means 32.
     key_axis : {"channel", "token"}
-        What a group of keys lies in; values go by token.
+        What a group of keys lies in; values go by token, and so do all floats.
     scale_dtype : {"float32", "float16"} or None
         Type of scales and zeros; None means float32, or float64 where the numbers are.
-    residual : int
-        Newest tokens that stay as they came, at the least.
+    residual : int or None
+        Newest tokens that stay as they came, at the least; None means 32, or 0 with a format.
+    format : {"fp8", "nvfp4"} or None
+        Small floats instead of whole numbers: E4M3, or E2M1 with an E4M3 scale for 16 channels.
+        Each token is sealed by itself.
+    k_scale, v_scale : float or tensor (n_kv_heads,), or None
+        With a format, the scale of all keys or values, or of each head's; None means 1.
+    rotation : {"hadamard"} or None
+        What keys and values go through before they are rounded.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
     dtype : str or data type
@@ -53,7 +62,8 @@ class QuantizedKVCache(Reading, Groups, KVCache):
     ------
     ConfigError
         If a size is below 1, an option is none of these, ``bits`` comes with ``k_bits`` or
-        ``v_bits``, or codes of a group do not fill bytes.
+        ``v_bits``, codes of a group do not fill bytes, options of whole numbers come with a
+        format or scales without one, or a rotated width is no power of 2.
     DTypeError
         If the data type is unknown.
 
@@ -77,12 +87,28 @@ class QuantizedKVCache(Reading, Groups, KVCache):
     6 and 10 for 2, 3, 4 and 8 bits with float32 scales, and 3, 4, 5 and 9 with float16. Eight
     codes of 3 bits lie in 3 bytes, codes of 4 or 2 bits in one.
 
-    Numbers that are not finite, and ranges that do not fit the scales' type (65,504 is the
-    largest float16), are refused by the append that would seal them; then nothing is written.
-    Padding counts in its group like any token. What an append sealed is kept beside it until
-    the next, so that it can be taken back. Keys go by channel because few channels hold the
-    largest numbers, which would set the scale of every token. `append` and `view` make all
-    numbers anew from the codes; `attend` makes those of a few groups at a time.
+    A format's scales of a tensor or its heads are known beforehand, as servers have them from a
+    few texts: ``max |k| / 448`` for ``"fp8"`` and ``max |k| / 2688`` for ``"nvfp4"``, of the
+    rotated keys where they are rotated. They come with the weights, so they are no cache's
+    bytes. A token takes ``head_dim + v_head_dim`` bytes a head in ``"fp8"``, and ``ceil(width /
+    2) + ceil(width / 16)`` each for key and value in ``"nvfp4"``: 4.5 bits a number.
+    ``code = nearest(x / k_scale)``, a tie going to the even code; in ``"nvfp4"`` ``nearest(x /
+    (k_scale * block_scale)), block_scale = e4m3(max |x of the block| / (6 * k_scale))``, and a
+    block whose scale is below half of E4M3's smallest number, 2 ** -10, comes back as zeros.
+    Conversion saturates: what lies beyond the largest number becomes it, infinity too. NaN stays
+    NaN in E4M3; E2M1 has none, so there the append that would seal it is refused. As each
+    token is sealed by itself, a cache in a format can be cropped anywhere.
+
+    Rotated keys and values have no channel that sets the scale of the others. The queries of
+    `attend` go through the same rotation, so that scores stay what they are, and its output is
+    turned back; `append` and `view` turn back what they decode. The rotation takes no bytes.
+
+    As whole numbers, those that are not finite, and ranges that do not fit the scales' type
+    (65,504 is the largest float16), are refused by the append that would seal them; then
+    nothing is written. Padding counts in its group like any token. What an append sealed is
+    kept beside it until the next, so that it can be taken back. Keys go by channel because few
+    channels hold the largest numbers, which would set the scale of every token. `append` and
+    `view` make all numbers anew from the codes; `attend` makes those of a few groups at a time.
 
     PyTorch: where the tensors lie on a device, nobody waits to hear of such numbers; their
     group comes back as NaN.
@@ -90,6 +116,9 @@ class QuantizedKVCache(Reading, Groups, KVCache):
     References
     ----------
     liu2024kivi, section 3
+    micikevicius2022fp8, section 3
+    nvidia2025nvfp4
+    ashkboos2024quarot, section 4
 
     Examples
     --------
@@ -111,18 +140,24 @@ class QuantizedKVCache(Reading, Groups, KVCache):
         bits: int | None = None,
         k_bits: int | None = None,
         v_bits: int | None = None,
-        group_size: int = 32,
+        group_size: int | None = None,
         key_axis: str = "channel",
         scale_dtype: DType | None = None,
-        residual: int = 32,
+        residual: int | None = None,
+        format: str | None = None,
+        k_scale: Any = None,
+        v_scale: Any = None,
+        rotation: str | None = None,
         v_head_dim: int | None = None,
         dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         options: dict[str, Any] = {"bits": bits, "k_bits": k_bits, "v_bits": v_bits}
         options |= {"group_size": group_size, "key_axis": key_axis, "scale_dtype": scale_dtype}
+        options |= {"format": format}
         widths = (head_dim, head_dim if v_head_dim is None else v_head_dim)
         slots, room = self._plan(capacity, widths, residual, dtype=dtype, **options)
+        self._plan_numbers(n_kv_heads, rotation, k_scale=k_scale, v_scale=v_scale)
         super().__init__(
             batch, n_kv_heads, head_dim, room, v_head_dim=v_head_dim, dtype=dtype, device=device
         )
@@ -134,17 +169,17 @@ class QuantizedKVCache(Reading, Groups, KVCache):
     def _lay_out(self, slots: int, kind: torch.dtype, device: Any) -> None:
         super()._lay_out(slots, kind, device)
         rows = (self.batch, self.n_kv_heads, self._groups)
-        self._kind = dtype_of(self.scale_dtype)
         with torch.inference_mode(False):
             sealed = [
-                torch.zeros((*rows, *shape), dtype=dtype, device=device)
+                torch.zeros((*rows, *shape), dtype=getattr(torch, name), device=device)
                 for coding in self._codings
-                for shape, dtype in (
-                    (coding.code_shape, torch.uint8),
-                    (coding.scale_shape, self._kind),  # scales
-                    (coding.scale_shape, self._kind),  # zeros
-                )
+                for shape, name in coding.layout(self.scale_dtype)
             ]
+            if self.format:
+                self._scales = {
+                    name: torch.tensor(scale, dtype=torch.float32, device=device).view(-1, 1, 1, 1)
+                    for name, scale in (("k", self.k_scale), ("v", self.v_scale))
+                }
         self._begin(Sealed(0, (*self._state.arrays, *sealed)))
 
     def append(
@@ -232,23 +267,38 @@ class QuantizedKVCache(Reading, Groups, KVCache):
         for (name, coding, arrays), whole in zip(parts, (k_all, v_all), strict=True):
             x = whole[:, :, state.sealed : end].to(wide)
             x = x.reshape(self.batch, self.n_kv_heads, groups, self.group_size, coding.width)
-            for array, made in zip(arrays, encode(name, x, coding, self._kind), strict=True):
+            x = self._turned(x)
+            if self.format:
+                found: Any = encode_floats(name, x, coding, self._scales[name])
+            else:
+                found = encode(name, x, coding, dtype_of(self.scale_dtype))
+            for array, made in zip(arrays, found, strict=True):
                 array[...] = made
 
     def _decoded(self, state: Any, groups: slice) -> tuple[Tensor, Tensor]:
-        """Keys and values of some groups, made anew from their codes."""
+        """Keys and values of some groups, made anew from their codes; rotated as they are kept."""
+        kind = torch.promote_types(self._dtype, torch.float32) if self.rotation else self._dtype
         k, v = (
-            decode(arrays, coding, self._dtype) for _, coding, arrays in self._parts(state, groups)
+            decode_floats(arrays, coding, self._scales[name], kind)
+            if self.format
+            else decode(arrays, coding, kind)
+            for name, coding, arrays in self._parts(state, groups)
         )
         return k, v
+
+    def _turned(self, x: Tensor) -> Tensor:
+        """Rotated numbers, or what was rotated turned back: the rotation is its own inverse."""
+        return rotate(x) if self.rotation else x
 
     def _cached(self, state: Any) -> Cached:
         """Everything; sealed tokens are made anew from their codes."""
         kept, groups = state.slots - state.sealed, state.sealed // self.group_size
         k, v = (array[:, :, :kept] for array in state.arrays[:2])
         if groups:
+            made = self._decoded(state, slice(groups))
+            if self.rotation:
+                made = tuple(narrow(rotate(each), self._dtype) for each in made)  # type: ignore
             k, v = (
-                torch.cat([made, newest], dim=2)
-                for made, newest in zip(self._decoded(state, slice(groups)), (k, v), strict=True)
+                torch.cat([old, newest], dim=2) for old, newest in zip(made, (k, v), strict=True)
             )
         return Cached(k, v, *self._order(state))

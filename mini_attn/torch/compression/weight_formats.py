@@ -81,8 +81,8 @@ def encode_weight(weight: Tensor, format: str | WeightFormat) -> Stored:
 
 
 @torch.no_grad()
-def encode(weight: Tensor, form: WeightFormat) -> Stored:
-    """`encode_weight` without checks of the weight."""
+def encode(weight: Tensor, form: WeightFormat, whole: Tensor | None = None) -> Stored:
+    """`encode_weight` without checks of the weight; the matrix's scale may be known."""
     x = wide(weight)
     rows, columns = x.shape
     groups = _groups(x, form)  # (rows, groups, width) or, of a matrix, (1, 1, all)
@@ -91,7 +91,7 @@ def encode(weight: Tensor, form: WeightFormat) -> Stored:
     else:
         high = groups.abs().amax(-1)
         low = torch.zeros_like(high)
-    stored, step = _scales(high / form.largest - low / form.largest, form)
+    stored, step = _scales(high / form.largest - low / form.largest, form, whole)
     dead = step == 0  # of a group of zeros, or too small for its type
     zeros = (-low / step.masked_fill(dead, 1)).round().clamp(0, form.largest)
     numbers = (groups / step.masked_fill(dead, 1)[..., None]).masked_fill(dead[..., None], 0)
@@ -203,7 +203,7 @@ def _groups(x: Tensor, form: WeightFormat) -> Tensor:
     return x.reshape(len(x), -1, width)
 
 
-def _scales(step: Tensor, form: WeightFormat) -> tuple[Stored, Tensor]:
+def _scales(step: Tensor, form: WeightFormat, whole: Tensor | None = None) -> tuple[Stored, Tensor]:
     """The tensors that keep the scales of groups, and the scales that these stand for."""
     stored: Stored = {}
     if form.scales == "e8m0":  # the exponent, 127 more
@@ -213,7 +213,8 @@ def _scales(step: Tensor, form: WeightFormat) -> tuple[Stored, Tensor]:
         stored["scales"] = (exponent + 127).to(torch.uint8)
     elif form.scales == "e4m3":
         number = SMALL_FLOATS["e4m3"]
-        whole = (step.amax() / number.largest).float().reshape(1, 1)
+        if whole is None:
+            whole = (step.amax() / number.largest).float().reshape(1, 1)
         stored["scales"] = encode_nearest(step / whole.masked_fill(whole == 0, 1), number)
         stored["matrix_scale"] = whole
     else:
