@@ -362,6 +362,217 @@ def test_rows_move_with_codes_scales_and_what_can_be_taken_back(lib, rng):
         cache.reorder(lib.array(np.array([0, 2])))
 
 
+# --- small floats ------------------------------------------------------------------------------
+
+FORMS = ["fp8", "nvfp4"]
+
+
+def floats(lib, form, capacity=40, **options):
+    sizes = {"v_head_dim": 20, "dtype": "float64"} | options
+    return lib.QuantizedKVCache(BATCH, HEADS, 16, capacity, format=form, **sizes)
+
+
+def wide_tokens(rng, new, v_dim=20):
+    return [rng.normal(size=(BATCH, HEADS, new, width)) for width in (16, v_dim)]
+
+
+@given(
+    chunks=st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    form=st.sampled_from(FORMS),
+    residual=st.sampled_from([None, 1, 5]),
+    scale=st.sampled_from([None, 0.03, [0.5, 1.0, 7.0]]),
+    data=st.data(),
+)
+def test_a_format_takes_any_crop_and_seals_the_same_again(lib, chunks, form, residual, scale, data):
+    """Each token is sealed by itself: cropped anywhere, nothing of what was there is left."""
+    rng = np.random.default_rng(11)
+    options = {"residual": residual, "k_scale": scale, "v_scale": scale}
+    cache, whole = (floats(lib, form, 60, **options) for _ in range(2))
+    k, v = wide_tokens(rng, sum(chunks))
+    end = 0
+    for new in chunks:
+        append(lib, cache, *wide_tokens(rng, new))
+        fork = cache.fork()
+        n = data.draw(st.integers(0, end))
+        cache.crop(n)
+        assert (cache.slots, cache.sealed) == (n, min(n, cache.sealed))
+        part = slice(n, end := end + new)
+        append(lib, cache, k[:, :, part], v[:, :, part])
+        append(lib, fork, *wide_tokens(rng, 1))  # shows nowhere else
+    append(lib, whole, k[:, :, :end], v[:, :, :end])
+    if residual is None:
+        assert cache.sealed == whole.sealed == end
+        for one, other in zip(held(lib, cache), held(lib, whole), strict=True):
+            assert (one == other).all()
+    index = np.array([1, 1])
+    before = [array.copy() for array in held(lib, cache)]
+    cache.reorder(lib.array(index))
+    for one, other in zip(held(lib, cache), before, strict=True):
+        assert (one == other[index]).all()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_scale_of_each_head_is_that_head_s(lib, rng, form):
+    """As if each head had a cache of its own, and scales are no bytes of the cache."""
+    k, v = wide_tokens(rng, 7)
+    scales = {"k_scale": lib.array(np.array([0.2, 1.0, 30.0])), "v_scale": [2.0, 0.125, 5]}
+    cache = floats(lib, form, **scales)
+    append(lib, cache, k, v)
+    assert (cache.k_scale, cache.v_scale) == ((0.2, 1.0, 30.0), (2.0, 0.125, 5.0))
+    assert cache.used_bytes == floats_bytes(form) * 7 * BATCH * HEADS
+    for head in range(HEADS):
+        one = lib.QuantizedKVCache(
+            BATCH, 1, 16, 40, v_head_dim=20, dtype="float64", format=form,
+            k_scale=cache.k_scale[head], v_scale=cache.v_scale[head],
+        )  # fmt: skip
+        append(lib, one, k[:, [head]], v[:, [head]])
+        for ours, theirs in zip(held(lib, cache)[:2], held(lib, one)[:2], strict=True):
+            assert (ours[:, [head]] == theirs).all()
+
+
+def floats_bytes(form):
+    """Of a token of one head: 16 numbers and 20."""
+    return 16 + 20 if form == "fp8" else 8 + 1 + 10 + 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("scale", [1.0, 1e36])
+def test_what_is_too_large_becomes_the_largest(lib, form, dtype, scale):
+    """Infinity too; and nothing leaves the range of the cache's own type."""
+    x = np.full((1, 1, 1, 16), 1e4, dtype)
+    x[..., 0], x[..., 1] = np.inf, -np.inf
+    cache = lib.QuantizedKVCache(1, 1, 16, 4, format=form, dtype=dtype, k_scale=scale)
+    append(lib, cache, x, x)
+    largest = {"fp8": 448, "nvfp4": 2688}[form]
+    end = min(float(np.float32(scale)) * largest, float(np.finfo(dtype).max))
+    got = held(lib, cache)[0][0, 0, 0].astype(float)
+    np.testing.assert_allclose(got[:2], [end, -end], rtol=1e-6)
+    assert (got[2:] == (largest if scale == 1 else 0)).all()
+
+
+def test_nan_stays_nan_in_fp8_and_is_refused_in_nvfp4(lib, rng):
+    k, v = wide_tokens(rng, 3)
+    bad = k.copy()
+    bad[0, 1, 2, 5] = np.nan
+    cache = floats(lib, "fp8")
+    append(lib, cache, bad, v)
+    got, clean = held(lib, cache)[0], floats(lib, "fp8")
+    append(lib, clean, k, v)
+    assert np.isnan(got[0, 1, 2, 5])
+    assert (np.isnan(got).sum()) == 1
+    same = ~np.isnan(got)
+    assert (got[same] == held(lib, clean)[0][same]).all()
+    cache = floats(lib, "nvfp4")
+    append(lib, cache, k, v)
+    before = [array.copy() for array in held(lib, cache)]
+    for which, given_arrays in (("k", (bad, v)), ("v", (k, np.full_like(v, np.nan)))):
+        with pytest.raises(ConfigError, match=f"^{which} holds NaN, for which e2m1 has no code"):
+            append(lib, cache, *given_arrays)
+    for one, other in zip(held(lib, cache), before, strict=True):
+        assert (one == other).all()
+    assert (cache.slots, cache.sealed) == (3, 3)
+
+
+def test_on_a_device_a_block_with_nan_comes_back_as_nan(rng, monkeypatch):
+    import torch
+
+    import mini_attn.torch as mt
+    from mini_attn.torch.caches import _codes
+
+    monkeypatch.setattr(_codes, "_at_hand", lambda x: False)
+    cache, clean = (floats(mt, "nvfp4") for _ in "ab")
+    k, v = (torch.from_numpy(array) for array in wide_tokens(rng, 3))
+    clean.append(k, v)
+    bad = v.clone()
+    bad[1, 2, 0, 17] = torch.nan  # in the second block, of 4 channels
+    cache.append(k, bad)
+    got, expected = cache.view()[1].clone(), clean.view()[1].clone()
+    assert got[1, 2, 0, 16:].isnan().all()
+    got[1, 2, 0, 16:] = expected[1, 2, 0, 16:] = 0
+    assert torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("options", [{"format": "fp8"}, {"format": "nvfp4"}, {"bits": 4}])
+def test_after_a_rotation_an_outlier_costs_whole_numbers_less(lib, rng, options):
+    """Small floats have steps that grow with the number: there is nothing to gain in one block."""
+    x = rng.normal(size=(1, 2, 64, 16))
+    x[..., 3] *= 30
+    sizes = {"dtype": "float64", "key_axis": "token", "residual": 0} | options
+    plain, turned = (
+        lib.QuantizedKVCache(1, 2, 16, 64, **sizes, rotation=rotation)
+        for rotation in (None, "hadamard")
+    )
+    for cache in (plain, turned):
+        append(lib, cache, x, x)
+    assert plain.used_bytes == turned.used_bytes  # a rotation takes none
+    assert plain.allocated_bytes == turned.allocated_bytes
+    others = np.arange(16) != 3
+    off, less = (np.abs(held(lib, cache)[0] - x)[..., others].mean() for cache in (plain, turned))
+    assert less < 0.8 * off if "bits" in options else less > off
+
+
+def test_a_rotation_does_not_change_scores(lib, rng):
+    """Of numbers that 8 bits hold nearly, to the precision of these; and its inverse is itself."""
+    x = rng.normal(size=(2, 3, 5, 8))
+    turned = lib.numpy(lib.hadamard_rotation(lib.array(x)))
+    q = rng.normal(size=(2, 3, 4, 8))
+    turned_q = lib.numpy(lib.hadamard_rotation(lib.array(q)))
+    np.testing.assert_allclose(turned_q @ turned.swapaxes(2, 3), q @ x.swapaxes(2, 3), atol=1e-12)
+    np.testing.assert_allclose(lib.numpy(lib.hadamard_rotation(lib.array(turned))), x, atol=1e-13)
+    matrix = np.ones((1, 1))
+    for _ in range(3):  # Sylvester's construction
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    np.testing.assert_allclose(turned, x @ matrix / 8**0.5, atol=1e-13)
+    half = lib.numpy(lib.hadamard_rotation(lib.array(x.astype("float16"))))
+    assert half.dtype == np.float16
+    for wrong in (np.ones(6), np.ones(()), np.ones((2, 0))):
+        with pytest.raises(ConfigError, match="a last axis that is a power of 2, got"):
+            lib.hadamard_rotation(lib.array(wrong))
+
+
+def test_backends_hold_the_same_floats(backends, rng):
+    k, v = ((array * 50).astype("float32") for array in wide_tokens(rng, 9, 32))
+    for form in FORMS:
+        for rotation in (None, "hadamard"):
+            options = {"k_scale": [0.1, 0.3, 2.0], "rotation": rotation, "v_head_dim": 32}
+            caches = [floats(lib, form, dtype="float32", **options) for lib in backends]
+            for lib, cache in zip(backends, caches, strict=True):
+                append(lib, cache, k, v)
+            for ours, theirs in zip(*(cache._state.arrays for cache in caches), strict=True):
+                np.testing.assert_array_equal(ours, backends[1].numpy(theirs))
+
+
+BAD_FLOATS = {
+    "format": ({"format": "e5m2"}, "format must be one of fp8, nvfp4, got 'e5m2'"),
+    "bits": ({"bits": 8}, "fp8 has bits, groups and scales of its own: leave out bits = 8"),
+    "groups": ({"group_size": 16}, "leave out group_size = 16"),
+    "scales": ({"scale_dtype": "float16"}, "leave out scale_dtype = 'float16'"),
+    "two heads' scales": (
+        {"k_scale": [1.0, 2.0]},
+        "k_scale must be one scale or 3, one a head, got 2",
+    ),
+    "no scale": ({"v_scale": 0}, "v_scale must be a finite number above 0, got 0"),
+    "nan": ({"v_scale": np.nan}, "v_scale must be a finite number above 0, got nan"),
+    "small": ({"k_scale": 1e-40}, r"k_scale = 1e-40 is beyond float32"),
+    "word": ({"k_scale": "auto"}, "k_scale must be a finite number above 0, got 'auto'"),
+    "no format": ({"format": None, "k_scale": 2.0}, "k_scale go with a format"),
+    "rotation": ({"rotation": "random"}, "rotation must be one of hadamard, got 'random'"),
+    "20 channels": ({"rotation": "hadamard"}, "that are powers of 2, got 20"),
+    "residual": ({"residual": -1}, "residual must be at least 0, got -1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FLOATS)
+def test_bad_options_of_floats_are_refused(lib, case):
+    options, message = BAD_FLOATS[case]
+    with pytest.raises(ConfigError, match=message):
+        floats(
+            lib,
+            **({"form": "fp8"} | {"form" if k == "format" else k: v for k, v in options.items()}),
+        )
+
+
 # --- in a layer --------------------------------------------------------------------------------
 
 

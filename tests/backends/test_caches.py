@@ -260,6 +260,52 @@ class Quantised(Contiguous):
         return tokens.sealed // GROUP * self.group_bytes(size) + kept
 
 
+class Floats(Quantised):
+    """Small floats, each token by itself; its scale is that of 16 channels, or of all heads."""
+
+    def __init__(self, form):
+        self.form, self.k_bits = form, 4  # no finer: E4M3 has a sign and 3 bits of mantissa
+
+    def make(self, lib, dtype="float64", blocks=None, **where):
+        options = {"residual": RESIDUAL, "v_head_dim": V_DIM, "dtype": dtype}
+        sizes = (BATCH, HEADS, DIM, CAPACITY)
+        return lib.QuantizedKVCache(*sizes, format=self.form, **options, **where)
+
+    def after_append(self, tokens):
+        tokens.sealed = max(tokens.sealed, tokens.slots - RESIDUAL)
+
+    def crop(self, tokens, n):
+        if n > tokens.slots:
+            return False
+        if n < tokens.slots:
+            start, sealed = tokens.before or (-1, 0)
+            tokens.sealed = sealed if sealed <= n <= start else min(n, tokens.sealed)
+            tokens.before = None
+            tokens.cut(n)
+        return True
+
+    def error(self, tokens):
+        """Half a step of E4M3, and of E2M1 the largest half step and a scale rounded up."""
+        found = []
+        for x in (tokens.k, tokens.v):
+            largest = np.abs(x).max(axis=-1, keepdims=True)
+            bound = np.abs(x) / 16 + 2.0**-10 if self.form == "fp8" else largest / 6 * 17 / 16
+            found.append(np.where(np.arange(tokens.slots)[:, None] < tokens.sealed, bound, 0))
+        return found
+
+    def group_bytes(self, size):
+        one = {"fp8": DIM + V_DIM, "nvfp4": 2 + 1 + 3 + 1}  # an odd code has a byte of its own
+        return BATCH * HEADS * one[self.form]
+
+    def allocated(self, size):
+        sealed = (CAPACITY - RESIDUAL) * self.group_bytes(size)
+        return sealed + RESIDUAL * BATCH * HEADS * (DIM + V_DIM) * size
+
+    def used(self, tokens, size):
+        kept = (tokens.slots - tokens.sealed) * BATCH * HEADS * (DIM + V_DIM) * size
+        return tokens.sealed * self.group_bytes(size) + kept
+
+
 class Latent(Contiguous):
     heads = 1
 
@@ -282,6 +328,8 @@ KINDS = {
     "8 bits": Quantised(8, 8),
     "4 bits": Quantised(4, 4),
     "2 bits by token": Quantised(2, 4, "token"),
+    "fp8": Floats("fp8"),
+    "nvfp4": Floats("nvfp4"),
     "latent": Latent(),
 }
 

@@ -131,7 +131,16 @@ def caches_of(lib, batch=2):
         "int2 by token": lib.QuantizedKVCache(
             *sizes, bits=2, key_axis="token", group_size=4, residual=0, **kind
         ),
-    }
+        "fp8": lib.QuantizedKVCache(*sizes, format="fp8", k_scale=0.01, residual=2, **kind),
+        "nvfp4": lib.QuantizedKVCache(*sizes, format="nvfp4", **kind),
+        "rotated nvfp4": lib.QuantizedKVCache(
+            *sizes, format="nvfp4", rotation="hadamard", residual=3, **(kind | {"v_head_dim": DIM})
+        ),
+        "rotated int4": lib.QuantizedKVCache(
+            *sizes, bits=4, group_size=4, residual=3, rotation="hadamard",
+            **(kind | {"v_head_dim": DIM}),
+        ),
+    }  # fmt: skip
 
 
 @given(
@@ -145,7 +154,7 @@ def test_a_cache_is_read_as_its_view(lib, new, q_len, block_k, padded, window):
     rng = np.random.default_rng(sum(new))
     for cache in caches_of(lib).values():
         for i, n in enumerate(new):
-            k, v = (rng.standard_normal((2, KV_HEADS, n, dim)) for dim in (DIM, V_DIM))
+            k, v = (rng.standard_normal((2, KV_HEADS, n, dim)) for dim in (DIM, cache.v_head_dim))
             place = np.stack([np.arange(n), np.arange(n) - 1]) if padded and not i else None
             given = {} if place is None else {"positions": lib.array(place)}
             cache.append(lib.array(k), lib.array(v), **given)

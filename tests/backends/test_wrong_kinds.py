@@ -101,6 +101,7 @@ CALLS = {  # the arguments that a call needs
     "clamped_swiglu": {"gate": floats(3), "up": floats(3)},
     "route": {"logits": floats(2, 4), "experts_per_token": 2, "routing": "softmax"},
     "encode_float": {"x": floats(2, 3), "kind": "e4m3"},
+    "hadamard_rotation": {"x": floats(2, 4)},
     "decode_float": {"codes": np.ones((2, 3), "uint8"), "kind": "e4m3"},
     "encode_weight": {"weight": floats(2, 4), "format": "int8"},
     "decode_weight": {"format": "int8", "columns": 4},

@@ -176,6 +176,25 @@ def test_every_option_of_a_real_cache(
     compare_with_real(lib, KINDS[kind], options, dtype, np.dtype(dtype).itemsize)
 
 
+@pytest.mark.parametrize("kind", ["mha", "gqa"])
+@pytest.mark.parametrize("form", ["fp8", "nvfp4"])
+@pytest.mark.parametrize("residual", [None, 3])
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_floats_of_a_real_cache(lib, kind, form, residual, dtype):
+    options = {"format": form, "residual": residual}
+    compare_with_real(lib, KINDS[kind], options, dtype, np.dtype(dtype).itemsize)
+
+
+@pytest.mark.parametrize(("form", "dtype_bytes"), [("fp8", 1), ("nvfp4", 0.5625)])
+def test_a_format_takes_the_bytes_of_its_numbers(form, dtype_bytes):
+    """Of heads that blocks of 16 divide, as those of every listed model with such caches."""
+    use = {"batch": 2, "context": 100}
+    storage = cost.Quantized(format=form)
+    for name in ("llama-3-8b", "gpt2"):
+        nominal = cost.cache_bytes(MODELS[name], **use, dtype_bytes=dtype_bytes)
+        assert cost.cache_bytes(MODELS[name], **use, storage=storage) == nominal
+
+
 def compare_with_real(lib, model, options, dtype, dtype_bytes):
     """Allocated and used bytes, token by token, of the rule and of real caches."""
     batch, capacity = 2, 41
@@ -227,6 +246,19 @@ BAD = {
     "axis": (lambda: cost.Quantized(key_axis="head"), "key_axis must be one of channel, token"),
     "scales": (lambda: cost.Quantized(scale_dtype="int8"), "scale_dtype must be one of float32"),
     "allocated": (lambda: cost.Quantized(allocated="no"), "allocated must be True or False"),
+    "format": (lambda: cost.Quantized(format="int8"), "format must be one of fp8, nvfp4"),
+    "format and bits": (
+        lambda: cost.Quantized(4, format="fp8"),
+        "fp8 has bits, groups and scales of its own: leave out bits = 4",
+    ),
+    "format and groups": (
+        lambda: cost.Quantized(group_size=16, v_bits=4, format="nvfp4"),
+        "leave out v_bits = 4 and group_size = 16|leave out group_size = 16 and v_bits = 4",
+    ),
+    "format and scales": (
+        lambda: cost.Quantized(scale_dtype="float16", format="nvfp4"),
+        "leave out scale_dtype = 'float16'",
+    ),
     "no group": (lambda: cost.Quantized(group_size=0), "group_size must be at least 1"),
     "residual": (lambda: cost.Quantized(residual=-1), "residual must be at least 0"),
     "latent": (

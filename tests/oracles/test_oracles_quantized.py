@@ -1,4 +1,4 @@
-"""Codes against PyTorch's fake quantization, per group of a channel and of a token.
+"""Codes against PyTorch's fake quantization and casts, and against every number of E2M1.
 
 With a zero point that is no whole number it does what the cache does,
 ``(round(x / scale + zero_point) - zero_point) * scale`` with ``zero_point = -zero / scale`` and
@@ -8,6 +8,8 @@ point it rounds ``x / scale`` alone, so that half-way means even before an odd o
 """
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
@@ -85,3 +87,75 @@ def test_half_way_goes_to_the_even_code(lib, rng, bits, key_axis, scale_dtype, z
         whole = torch.fake_quantize_per_channel_affine(rows, steps, points.int(), *limits)
         differs = (got != whole.numpy()).any()
         assert differs == (zero_point == 1)  # even before an odd one is added
+
+
+# --- small floats ------------------------------------------------------------------------------
+
+E2M1 = [sign * number for sign in (1, -1) for number in (0, 0.5, 1, 1.5, 2, 3, 4, 6)]
+
+
+def cast(x):
+    """Numbers after PyTorch's cast to E4M3; what is too large is cut first, as a server does."""
+    return x.clamp(-448, 448).to(torch.float8_e4m3fn).float()
+
+
+def spread_out(rng, *shape):
+    """Numbers of many sizes, some beyond 448, some below the smallest code."""
+    x = rng.normal(size=shape) * np.exp(rng.uniform(-9, 9, size=shape))
+    return x.astype("float32")
+
+
+@pytest.mark.parametrize("scales", [(1.0,), (0.037,), (0.037, 1.0, 11.0)])
+@pytest.mark.parametrize("rotation", [None, "hadamard"])
+def test_fp8_is_a_cast(lib, rng, scales, rotation):
+    """By a scale per tensor or per head: ``cast(x / scale) * scale``."""
+    x = spread_out(rng, 2, 3, 50, 32)
+    options = {"format": "fp8", "k_scale": scales, "v_scale": scales[:1], "rotation": rotation}
+    cache = lib.QuantizedKVCache(2, 3, 32, 50, **options)
+    cache.append(lib.array(x), lib.array(x))
+    given = torch.from_numpy(x)
+    if rotation:
+        given = torch.from_numpy(lib.numpy(lib.hadamard_rotation(lib.array(x))))
+    for got, scale in zip(cache.view()[:2], (scales, scales[:1]), strict=True):
+        step = torch.tensor(scale, dtype=torch.float32).view(-1, 1, 1)
+        expected = cast(given / step) * step
+        if rotation:
+            expected = torch.from_numpy(
+                lib.numpy(lib.hadamard_rotation(lib.array(expected.numpy())))
+            )
+        np.testing.assert_array_equal(lib.numpy(got), expected.numpy())
+
+
+def nearest_of_all(number):
+    """The nearest of all numbers of E2M1 and, half-way, the one with the even code."""
+    order = sorted(range(8), key=lambda code: (abs(abs(number) - E2M1[code]), code % 2))
+    return np.copysign(E2M1[order[0]], number)
+
+
+@pytest.mark.parametrize("scales", [(1.0,), (0.037,), (0.037, 1.0)])
+@pytest.mark.parametrize("width", [16, 40])
+def test_nvfp4_is_the_nearest_of_all_numbers(lib, rng, scales, width):
+    """Blocks of 16, whose scale is PyTorch's cast of their largest over 6; the last is narrower."""
+    x = spread_out(rng, 1, 2, 40, width)
+    x[0, 0, 0] = 0
+    cache = lib.QuantizedKVCache(1, 2, width, 40, format="nvfp4", k_scale=scales)
+    cache.append(lib.array(x), lib.array(x))
+    got = lib.numpy(cache.view()[0])
+    for head, token, first in itertools.product(range(2), range(40), range(0, width, 16)):
+        at = (0, head, token, slice(first, first + 16))
+        scale = np.float32(scales[head % len(scales)])
+        block = x[at] / scale
+        step = cast(torch.tensor(np.abs(block).max() / np.float32(6))).numpy()
+        codes = block / step if step else 0 * block
+        expected = [np.float32(nearest_of_all(code)) * step * scale for code in codes]
+        np.testing.assert_allclose(got[at], expected, rtol=3e-7)
+
+
+def test_nvfp4_half_way_goes_to_the_even_code(lib):
+    """A block whose scale is 1: each point between two numbers, with either sign."""
+    ties = [0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0]
+    x = np.array([6.0, *ties, *(-np.array(ties)), -6.0], "float32").reshape(1, 1, 1, 16)
+    cache = lib.QuantizedKVCache(1, 1, 16, 1, format="nvfp4")
+    cache.append(lib.array(x), lib.array(x))
+    even = [0, 1, 1, 2, 2, 4, 4]
+    assert lib.numpy(cache.view()[0]).ravel().tolist() == [6, *even, *(-np.array(even)), -6]
