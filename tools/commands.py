@@ -320,6 +320,10 @@ MEASURE = {
         "measure", "what fewer bits and fewer weights cost it (15 min)",
         (("training.fewer",),), variables=ROWS,
     ),
+    "floats": Command(
+        "measure", "what a cache of small floats, rotated or not, costs it (10 min)",
+        (("training.floats",),), variables=ROWS,
+    ),
     "keys": Command(
         "measure", "what a budget of keys in the cache costs it (15 min)",
         (("training.keys",),), variables=ROWS,

@@ -17,7 +17,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.models import ModelConfig
 from mini_attn.variants import variant
 
-__all__ = ["Keeping", "Reading", "bytes_per_token"]
+__all__ = ["Keeping", "Reading", "bytes_per_token", "sizes_of"]
 
 # Tokens of a group and numbers of a group. Heads are 16 wide: so keys by channel, keys by token
 # and values have a scale for as many numbers each, and none is dearer than the others.
@@ -139,10 +139,14 @@ class Reading:
             self.model = mt.Decoder(config)
             self.model.load_state_dict(model.state_dict())
 
+    def caches(self, batch: int, capacity: int) -> list[Any]:
+        """An empty cache for each layer."""
+        return caches(self.model.config, self.keeping, batch, capacity)
+
     def __call__(self, tokens: Tensor) -> Tensor:
         """Logits (batch, length, vocab) of given rows."""
         batch, length = tokens.shape
-        held = caches(self.model.config, self.keeping, batch, length)
+        held = self.caches(batch, length)
         parts = torch.split(tokens, GROUP, dim=1)
         return torch.cat([self.model(part, caches=held) for part in parts], dim=1)
 
@@ -163,10 +167,10 @@ def bytes_per_token(config: DecoderConfig, keeping: Keeping, *, context: int = 2
         how["storage"] = Quantized(**keeping.options())
     else:
         how["dtype_bytes"] = keeping.k_bits // 8
-    return cache_bytes(_sizes(config), batch=1, context=context, **how) / context
+    return cache_bytes(sizes_of(config), batch=1, context=context, **how) / context
 
 
-def _sizes(config: DecoderConfig) -> ModelConfig:
+def sizes_of(config: DecoderConfig) -> ModelConfig:
     """Return a member's sizes for the cost formulas."""
     one = _attention(config)
     entry = variant(one.variant)
