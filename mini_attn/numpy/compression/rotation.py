@@ -52,8 +52,8 @@ def hadamard_rotation(x: Array) -> Array:
     >>> import numpy as np
     >>> hadamard_rotation(np.array([20.0, 0.0, 0.0, 0.0]))
     array([10., 10., 10., 10.])
-    >>> hadamard_rotation(hadamard_rotation(np.array([1.0, 2.0])))
-    array([1., 2.])
+    >>> hadamard_rotation(hadamard_rotation(np.array([1.0, 2.0, 0.0, 4.0])))
+    array([1., 2., 0., 4.])
     """
     check_floating("x", x)
     width = x.shape[-1] if x.ndim else 0

@@ -48,8 +48,8 @@ def hadamard_rotation(x: Tensor) -> Tensor:
     >>> import torch
     >>> hadamard_rotation(torch.tensor([20.0, 0.0, 0.0, 0.0]))
     tensor([10., 10., 10., 10.])
-    >>> hadamard_rotation(hadamard_rotation(torch.tensor([1.0, 2.0])))
-    tensor([1., 2.])
+    >>> hadamard_rotation(hadamard_rotation(torch.tensor([1.0, 2.0, 0.0, 4.0])))
+    tensor([1., 2., 0., 4.])
     """
     check_floating("x", x)
     width = x.shape[-1] if x.ndim else 0
