@@ -71,7 +71,9 @@ class Groups(Slots):
         )
 
     def _fill(self, state: Any) -> dict[str, Any]:
-        return {**super()._fill(state), "sealed": state.sealed}
+        chosen = {"format": self.format, "rotation": self.rotation}
+        told = {name: option for name, option in chosen.items() if option is not None}
+        return {**super()._fill(state), "sealed": state.sealed, **told}
 
     @property
     def sealed(self) -> int:

@@ -108,6 +108,10 @@ def test_a_caches_fill_is_said(lib):
     cache = made(lib, "KVCache")
     cache.append(*(lib.array(floats(1, 4, 3, 2)) for _ in "kv"))
     assert repr(cache).startswith("KVCache(slots=3/8, batch=1, n_kv_heads=4, head_dim=2, dtype=")
+    floating = lib.QuantizedKVCache(1, 4, 2, 8, format="fp8", rotation="hadamard")
+    floating.append(*(lib.array(floats(1, 4, 3, 2)) for _ in "kv"))
+    told = "QuantizedKVCache(slots=3/8, sealed=3, format=fp8, rotation=hadamard, batch=1"
+    assert repr(floating).startswith(told)
     pool = made(lib, "BlockPool")
     pages = lib.PagedKVCache(pool, 1)
     pages.append(*(lib.array(floats(1, 4, 3, 2)) for _ in "kv"))
