@@ -35,7 +35,7 @@ STORED = RESULTS / "floats.json"
 KEY = "bits/floats"
 MEMBERS = ("mha", "gqa", "mqa")
 SEEN, SEEN_ROWS = 56, 32  # the rows that scales come from; training and measuring have others
-Scales = list[dict[str, Tensor]]  # of each layer
+Scales = list[dict[str, Any]]  # of each layer
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Rounded(Reading):
         """An empty cache for each layer."""
         if self.way.bits in NUMBERS:
             return super().caches(batch, capacity)
-        kind = _BeforeRope if self.way.before_rope else mt.QuantizedKVCache
+        kind: Any = _BeforeRope if self.way.before_rope else mt.QuantizedKVCache
         one: Any = self.model.config.attentions[0]
         sizes, options = (batch, one.n_kv_heads, one.head_dim, capacity), self.way.options()
         found = [kind(*sizes, **options, **scales) for scales in self.scales]
