@@ -395,7 +395,7 @@ def test_a_format_takes_any_crop_and_seals_the_same_again(lib, chunks, form, res
         fork = cache.fork()
         n = data.draw(st.integers(0, end))
         cache.crop(n)
-        assert (cache.slots, cache.sealed) == (n, min(n, cache.sealed))
+        assert cache.sealed <= cache.slots == n
         part = slice(n, end := end + new)
         append(lib, cache, k[:, :, part], v[:, :, part])
         append(lib, fork, *wide_tokens(rng, 1))  # shows nowhere else
@@ -513,7 +513,7 @@ def test_after_a_rotation_an_outlier_costs_whole_numbers_less(lib, rng, options)
 
 
 def test_a_rotation_does_not_change_scores(lib, rng):
-    """Of numbers that 8 bits hold nearly, to the precision of these; and its inverse is itself."""
+    """Products of two rotated vectors are those of the vectors; a second one takes it back."""
     x = rng.normal(size=(2, 3, 5, 8))
     turned = lib.numpy(lib.hadamard_rotation(lib.array(x)))
     q = rng.normal(size=(2, 3, 4, 8))
