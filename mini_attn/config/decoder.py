@@ -217,7 +217,7 @@ class DecoderConfig:
 
     @property
     def keeping_layers(self) -> tuple[int, ...]:
-        """The layers that keep keys and values: there is one cache for each, in this order."""
+        """The layers that keep keys and values, in the order of their caches."""
         return tuple(i for i, source in enumerate(self.sources) if i == source)
 
     @property

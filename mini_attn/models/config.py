@@ -347,7 +347,7 @@ class ModelConfig(_Described):
 
     @property
     def reads_kv(self) -> bool:
-        """Return whether it reads another layer's keys and values: the model itself does not."""
+        """Return False, as a whole model reads no other layer's keys and values."""
         return False
 
     def kind_sizes(self, layer: int) -> dict[str, Any]:

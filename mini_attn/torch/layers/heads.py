@@ -273,10 +273,10 @@ class GroupedQueryAttention(Module):
         if cache is not None:
             check_cache(cache, self, len(x), working_dtype(x))
         out = self._run(x, forward_pass, cache)
-        if self._outer is not None:
-            self._outer.latest = forward_pass.latest
         if cache is not None:
             forward_pass.transaction.commit()
+        if self._outer is not None:
+            self._outer.latest = forward_pass.latest
         return out
 
     _checked_call = forward
