@@ -1,10 +1,10 @@
-"""One or two models each of other groups: ALiBi, partial rotation, norms over all heads."""
+"""One or a few models each of other groups, from GPT-NeoX to the open ones of 2025 and 2026."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mini_attn.config import RopeConfig
+from mini_attn.config import RopeConfig, YaRN
 from mini_attn.models.config import ModelConfig
 
 __all__ = ["ENTRIES"]
@@ -19,6 +19,27 @@ _OLMO: dict[str, Any] = {
     "published": "2024-11",
     "rope": RopeConfig("half", 500000.0),
 }
+_LONGER = 1.2079441541679836  # as both files have it, what YaRN computes for 8 times the context
+# Windows in three of four layers; the fourth is stretched.
+_OLMO3: dict[str, Any] = {
+    **_OLMO,
+    "window": 4096,
+    "full_every": 4,
+    "local_rope": RopeConfig("half", 500000.0),
+    "rope": RopeConfig("half", 500000.0, scaling=YaRN(8.0, 8192, attention_factor=_LONGER)),
+    "published": "2025-11",
+}
+_SIGMOID: dict[str, Any] = {"family": "Others", "routing": "sigmoid", "router_bias": True}
+_SHARED: dict[str, Any] = {**_SIGMOID, "n_shared_experts": 1, "experts_per_token": 8}
+_LATENT: dict[str, Any] = {
+    "v_head_dim": 128,
+    "kv_lora_rank": 512,
+    "q_lora_rank": 1536,
+    "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64,
+}
+_KIMI = YaRN(64.0, original_max_positions=4096, mscale=1.0, mscale_all_dim=1.0)
+_SOLAR = YaRN(2.0, original_max_positions=65536)
 
 # n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context
 ENTRIES = (
@@ -53,4 +74,32 @@ ENTRIES = (
     ModelConfig("olmo-2-13b", "OLMo-2-13B",
                 "olmo2024olmo2; config.json of allenai/OLMo-2-1124-13B", "mha",
                 40, 5120, 40, 40, 128, 13824, 100352, 4096, **_OLMO),
+    ModelConfig("olmo-3-7b", "OLMo-3-7B",
+                "olmo2025olmo3; config.json of allenai/Olmo-3-1025-7B", "sliding_window",
+                32, 4096, 32, 32, 128, 11008, 100278, 65536, **_OLMO3),
+    ModelConfig("olmo-3-32b", "OLMo-3-32B",
+                "olmo2025olmo3; config.json of allenai/Olmo-3-1125-32B", "sliding_window",
+                64, 5120, 40, 8, 128, 27648, 100278, 65536, **_OLMO3),
+    ModelConfig("minimax-m2", "MiniMax-M2 (229B)",
+                "minimax2026m2; config.json of MiniMaxAI/MiniMax-M2", "gqa",
+                62, 3072, 48, 8, 128, 1536, 200064, 196608, qk_norm="width", eps=1e-6,
+                n_experts=256, experts_per_token=8, expert_d_ff=1536, published="2025-10",
+                rope=RopeConfig("half", 5000000.0, rotary_dim=64), **_SIGMOID),
+    ModelConfig("kimi-k2.5", "Kimi-K2.5 (1T)",
+                "text part of config.json of moonshotai/Kimi-K2.5", "mla",
+                61, 7168, 64, 64, 192, 18432, 163840, 262144,
+                n_experts=384, n_dense_layers=1, expert_d_ff=2048, published="2026-01",
+                rope=RopeConfig("interleaved", 50000.0, scaling=_KIMI), **_LATENT, **_SHARED),
+    ModelConfig("youtu-llm-2b", "Youtu-LLM-2B", "config.json of tencent/Youtu-LLM-2B", "mla",
+                32, 2048, 16, 16, 192, 6144, 128256, 131072, eps=1e-6, tied_embeddings=True,
+                rope=RopeConfig("interleaved", 1600000.0), family="Others",
+                published="2025-12", **_LATENT),
+    ModelConfig("solar-open-100b", "Solar-Open-100B", "config.json of upstage/Solar-Open-100B",
+                "gqa", 48, 4096, 64, 8, 128, 1280, 196608, 131072,
+                n_experts=128, expert_d_ff=1280, published="2025-12",
+                rope=RopeConfig("half", 1000000.0, scaling=_SOLAR), **_SHARED),
+    ModelConfig("k-exaone", "K-EXAONE (236B)", "config.json of LGAI-EXAONE/K-EXAONE-236B-A23B",
+                "sliding_window", 48, 6144, 64, 8, 128, 18432, 153600, 262144,
+                window=128, full_every=4, qk_norm="head", local_rope=RopeConfig("half", 1000000.0),
+                n_experts=128, n_dense_layers=1, expert_d_ff=2048, published="2025-12", **_SHARED),
 )  # fmt: skip

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from mini_attn.config import DecoderConfig, ExpertConfig, RopeConfig
+from mini_attn.config.experts import ROUTINGS
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice, check_count, check_flag, check_heads, check_positive
 from mini_attn.variants import REGISTRY, optional_sizes, variant
@@ -70,6 +72,7 @@ class _Described:
     embedding_norm: bool = False
     logit_softcap: float | None = None
     transposed_weights: bool = False
+    lacking: str = ""
     family: str = ""
     published: str = ""
     full_layers: tuple[int, ...] = ()
@@ -326,6 +329,26 @@ class ModelConfig(_Described):
             return len(self.full_layers)
         return self.n_layers // self.full_every if self.full_every else 0
 
+    @property
+    def shrinks(self) -> tuple[str, ...]:
+        """Factors of the cache that are smaller than with multi-head attention of its heads.
+
+        The fourth, bits per value, is up to who runs the model.
+
+        Examples
+        --------
+        >>> from mini_attn.models import MODELS
+        >>> MODELS["gpt2"].shrinks, MODELS["gemma-3-4b"].shrinks
+        ((), ('entries', 'values'))
+        """
+        fields = variant(self.attention).cache
+        kept = sum((Fraction(one.numbers(self), one.tokens(self)) for one in fields), Fraction(0))
+        smaller = {
+            "entries": self.n_full_layers < self.n_layers,
+            "values": kept < self.n_heads * (self.head_dim + self.v_head_dim),
+        }
+        return tuple(factor for factor, is_smaller in smaller.items() if is_smaller)
+
     def window_of(self, layer: int) -> int | None:
         """Last keys that a layer keeps, layers counted from 0; None where it keeps all."""
         every = variant(self.attention).length_rule == "all"
@@ -452,11 +475,14 @@ class ModelConfig(_Described):
         """Refuse a model whose first layers need what this package's decoder has not."""
         dense = self.n_dense_layers
         shared = self.n_shared_experts > 0 and n_layers > dense
+        chosen = self.n_experts > 0 and n_layers > dense and self.routing not in ROUTINGS
         lacking = {
             "attention and MLP in parallel": self.parallel,
             "norms without biases": self.norm == "layer_norm_without_bias",
             "a norm of the embeddings": self.embedding_norm,
             "experts that all tokens share": shared,
+            f"experts chosen by {self.routing}": chosen,
+            self.lacking: self.lacking,
         }
         needed = [part for part, has in lacking.items() if has]
         if needed:

@@ -1,10 +1,10 @@
-"""Mistral, with a window and with heads narrower than the width, and Mixtral, with experts."""
+"""Mistral, with a window, then narrow heads, then a latent; Mixtral, with experts; Ministral."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mini_attn.config import RopeConfig
+from mini_attn.config import RopeConfig, YaRN
 from mini_attn.models.config import ModelConfig
 
 __all__ = ["ENTRIES"]
@@ -16,6 +16,14 @@ _EIGHT: dict[str, Any] = {
     "experts_per_token": 2,
     "routing": "softmax_normalised",
 }
+_STRETCHED: dict[str, Any] = {
+    "family": "Mistral",
+    "lacking": "queries that grow with the position",
+}
+
+# Two factors of YaRN that cancel out; in latent attention the second stays, with the scores.
+_DENSE = YaRN(16.0, 16384, attention_factor=1.0)
+_SMALL = YaRN(128.0, 8192, mscale=1.0, mscale_all_dim=1.0)
 
 # n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context
 ENTRIES = (
@@ -35,4 +43,15 @@ ENTRIES = (
                 "config.json of mistralai/Mixtral-8x22B-v0.1", "gqa",
                 56, 6144, 48, 8, 128, 16384, 32000, 65536, expert_d_ff=16384,
                 published="2024-04", **_EIGHT),
+    ModelConfig("ministral-3-8b", "Ministral-3-8B",
+                "text part of config.json of mistralai/Ministral-3-8B-Base-2512", "gqa",
+                34, 4096, 32, 8, 128, 14336, 131072, 262144, published="2025-12",
+                rope=RopeConfig("half", 1000000.0, scaling=_DENSE), **_STRETCHED),
+    ModelConfig("mistral-small-4", "Mistral-Small-4 (119B)",
+                "text part of config.json of mistralai/Mistral-Small-4-119B-2603", "mla",
+                36, 4096, 32, 32, 128, 12288, 131072, 1048576, published="2026-03", eps=1e-6,
+                v_head_dim=128, kv_lora_rank=256, q_lora_rank=1024, qk_nope_head_dim=64,
+                qk_rope_head_dim=64, n_experts=128, n_shared_experts=1, experts_per_token=4,
+                expert_d_ff=2048,
+                rope=RopeConfig("interleaved", 10000.0, scaling=_SMALL), **_STRETCHED),
 )  # fmt: skip

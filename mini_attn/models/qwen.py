@@ -1,4 +1,4 @@
-"""Qwen2.5 (biases of queries, keys and values) and Qwen3 (their norms; experts)."""
+"""Qwen2.5 (biases of queries, keys and values), Qwen3 (their norms; experts) and Qwen3-VL."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ _EXPERTS: dict[str, Any] = {
     "experts_per_token": 8,
     "routing": "softmax_normalised",
 }
+_VL: dict[str, Any] = {"rope": RopeConfig("half", 5000000.0), "published": "2025-10"}
 
 _TABLE_25 = "qwen2024qwen25, section 2; config.json of Qwen/"
 _TABLE_3 = "yang2025qwen3, tables 1 and 2; config.json of Qwen/"
+_TEXT = "text part of config.json of Qwen/"  # months: the news of github.com/QwenLM/Qwen3-VL
 
 # n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context
 ENTRIES = (
@@ -49,4 +51,12 @@ ENTRIES = (
                 48, 2048, 32, 4, 128, 6144, 151936, 40960, expert_d_ff=768, **_EXPERTS),
     ModelConfig("qwen3-235b-a22b", "Qwen3-235B-A22B", _TABLE_3 + "Qwen3-235B-A22B", "gqa",
                 94, 4096, 64, 4, 128, 12288, 151936, 40960, expert_d_ff=1536, **_EXPERTS),
+    ModelConfig("qwen3-vl-8b", "Qwen3-VL-8B", _TEXT + "Qwen3-VL-8B-Instruct", "gqa",
+                36, 4096, 32, 8, 128, 12288, 151936, 262144, **{**_QWEN3, **_VL}),
+    ModelConfig("qwen3-vl-32b", "Qwen3-VL-32B", _TEXT + "Qwen3-VL-32B-Instruct", "gqa",
+                64, 5120, 64, 8, 128, 25600, 151936, 262144, **{**_QWEN3, **_VL}),
+    ModelConfig("qwen3-vl-235b-a22b", "Qwen3-VL-235B-A22B",
+                _TEXT + "Qwen3-VL-235B-A22B-Instruct", "gqa",
+                94, 4096, 64, 4, 128, 12288, 151936, 262144, expert_d_ff=1536,
+                **{**_EXPERTS, **_VL, "published": "2025-09"}),
 )  # fmt: skip

@@ -57,6 +57,16 @@ def deepseek_yarn(mscale: float) -> dict[str, Any]:
     }
 
 
+def yarn(factor: float, trained: int, **rest: float) -> dict[str, Any]:
+    rule = {"rope_type": "yarn", "factor": factor, "beta_fast": 32.0, "beta_slow": 1.0}
+    return {**rule, "original_max_position_embeddings": trained, **rest}
+
+
+def mistral_yarn(theta: float, factor: float, trained: int, **rest: float) -> dict[str, Any]:
+    rest |= {"rope_theta": theta, "mscale": 1.0, "mscale_all_dim": 1.0}
+    return {"rope_parameters": yarn(factor, trained, llama_4_scaling_beta=0.1, **rest)}
+
+
 TIED = {"tie_word_embeddings": True}
 MILLION = {"rope_theta": 1000000.0}
 HALF_MILLION = {"rope_theta": 500000.0}
@@ -81,6 +91,11 @@ GPT_OSS = {
         "original_max_position_embeddings": 4096,
     },
 }
+VL = {"head_dim": 128, "rope_theta": 5000000}
+OLMO3 = {"sliding_window": 4096, **HALF_MILLION,
+         "rope_scaling": yarn(8.0, 8192, attention_factor=1.2079441541679836)}  # fmt: skip
+THREE_THEN_ALL = [*["sliding_attention"] * 3, "full_attention"]
+NO_GROUPS = {"n_group": 1, "topk_group": 1, "norm_topk_prob": True}
 
 PUBLISHED: dict[str, dict[str, Any]] = {
     "gpt2": gpt2(768, 12, 12),
@@ -181,6 +196,59 @@ PUBLISHED: dict[str, dict[str, Any]] = {
                              sliding_window=2047, **TEN_THOUSAND),
     "olmo-2-7b": llama_like("olmo2", 1e-6, 4096, 32, 32, 32, 11008, 100352, 4096, **HALF_MILLION),
     "olmo-2-13b": llama_like("olmo2", 1e-6, 5120, 40, 40, 40, 13824, 100352, 4096, **HALF_MILLION),
+    "olmo-3-7b": llama_like("olmo3", 1e-6, 4096, 32, 32, 32, 11008, 100278, 65536,
+                            layer_types=THREE_THEN_ALL * 8, **OLMO3),
+    "olmo-3-32b": llama_like("olmo3", 1e-6, 5120, 64, 40, 8, 27648, 100278, 65536,
+                             layer_types=THREE_THEN_ALL * 16, **OLMO3),
+    "qwen3-vl-8b": llama_like("qwen3_vl_text", 1e-6, 4096, 36, 32, 8, 12288, 151936, 262144, **VL),
+    "qwen3-vl-32b": llama_like("qwen3_vl_text", 1e-6, 5120, 64, 64, 8, 25600, 151936, 262144,
+                               **VL),
+    "qwen3-vl-235b-a22b": llama_like("qwen3_vl_moe_text", 1e-6, 4096, 94, 64, 4, 12288, 151936,
+                                     262144, num_experts=128, num_experts_per_tok=8,
+                                     norm_topk_prob=True, moe_intermediate_size=1536, **VL),
+    "minimax-m2": llama_like("minimax_m2", 1e-6, 3072, 62, 48, 8, 1536, 200064, 196608,
+                             head_dim=128, num_local_experts=256, num_experts_per_tok=8,
+                             rope_theta=5000000, rotary_dim=64),
+    "kimi-k2.5": llama_like("kimi_k2", 1e-5, 7168, 61, 64, 64, 18432, 163840, 262144,
+                            q_lora_rank=1536, n_routed_experts=384, n_shared_experts=1,
+                            num_experts_per_tok=8, first_k_dense_replace=1,
+                            moe_intermediate_size=2048, **LATENT, rope_theta=50000.0,
+                            rope_scaling=yarn(64.0, 4096, mscale=1.0, mscale_all_dim=1.0)),
+    "youtu-llm-2b": llama_like("youtu", 1e-6, 2048, 32, 16, 16, 6144, 128256, 131072, **TIED,
+                               q_lora_rank=1536, **LATENT, rope_interleave=True,
+                               rope_parameters={"rope_theta": 1600000, "rope_type": "default"}),
+    "solar-open-100b": {
+        name: value
+        for name, value in llama_like(
+            "solar_open", 1e-5, 4096, 48, 64, 8, 0, 196608, 131072, head_dim=128,
+            n_routed_experts=128, n_shared_experts=1, num_experts_per_tok=8,
+            moe_intermediate_size=1280, **MILLION, rope_scaling=yarn(2.0, 65536), **NO_GROUPS,
+        ).items()
+        if name != "intermediate_size"  # all its layers have experts
+    },
+    "k-exaone": llama_like("exaone_moe", 1e-5, 6144, 48, 64, 8, 18432, 153600, 262144,
+                           head_dim=128, sliding_window=128, layer_types=THREE_THEN_ALL * 12,
+                           num_experts=128, num_shared_experts=1, num_experts_per_tok=8,
+                           first_k_dense_replace=1, moe_intermediate_size=2048, **MILLION,
+                           **NO_GROUPS),
+    "glm-4.7": llama_like("glm4_moe", 1e-5, 5120, 92, 96, 8, 12288, 151552, 202752, head_dim=128,
+                          attention_bias=True, use_qk_norm=True, n_routed_experts=160,
+                          n_shared_experts=1, num_experts_per_tok=8, first_k_dense_replace=3,
+                          moe_intermediate_size=1536, partial_rotary_factor=0.5, **MILLION),
+    "glm-4.7-flash": llama_like("glm4_moe_lite", 1e-5, 2048, 47, 20, 20, 10240, 154880, 202752,
+                                q_lora_rank=768, kv_lora_rank=512, qk_nope_head_dim=192,
+                                qk_rope_head_dim=64, v_head_dim=256, n_routed_experts=64,
+                                n_shared_experts=1, num_experts_per_tok=4,
+                                first_k_dense_replace=1, moe_intermediate_size=1536, **MILLION),
+    "ministral-3-8b": llama_like("ministral3", 1e-5, 4096, 34, 32, 8, 14336, 131072, 262144,
+                                 head_dim=128, sliding_window=None,
+                                 **mistral_yarn(1000000.0, 16.0, 16384)),
+    "mistral-small-4": llama_like("mistral4", 1e-6, 4096, 36, 32, 32, 12288, 131072, 1048576,
+                                  q_lora_rank=1024, kv_lora_rank=256, qk_nope_head_dim=64,
+                                  qk_rope_head_dim=64, v_head_dim=128, n_routed_experts=128,
+                                  n_shared_experts=1, num_experts_per_tok=4,
+                                  first_k_dense_replace=0, moe_intermediate_size=2048,
+                                  **mistral_yarn(10000.0, 128.0, 8192)),
 }  # fmt: skip
 
 # The published totals, from the index of the weights' files or the report. Left out are those

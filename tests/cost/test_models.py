@@ -24,13 +24,19 @@ from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS, ModelConfig, model
 from mini_attn.weights import config_from_hf
 from mini_attn.weights.families import FAMILIES
-from tests.cost.published import PARAMETERS, PUBLISHED, shape
+from mini_attn.weights.hf_rope import rope_from_hf
+from tests.cost.published import PARAMETERS, PUBLISHED, first, shape
 
 
-def period(fields):
-    """Every how many layers one sees all tokens; 0 where all or none do."""
+def sees_all(fields, layer):
+    """Whether a layer keeps every token; where a file has no list, its family's turn says so."""
+    if not fields.get("sliding_window"):
+        return True
+    if "layer_types" in fields:
+        return fields["layer_types"][layer] == "full_attention"
     alternating = {"gemma2": 2, "gpt_oss": 2}
-    return fields.get("sliding_window_pattern", alternating.get(fields["model_type"], 0))
+    every = fields.get("sliding_window_pattern", alternating.get(fields["model_type"], 0))
+    return bool(every) and layer % every == every - 1
 
 
 def numbers_from_source(fields, context):
@@ -38,10 +44,10 @@ def numbers_from_source(fields, context):
     layers, _, _, kv_heads, head_dim = shape(fields)
     if "kv_lora_rank" in fields:
         return layers * (fields["kv_lora_rank"] + fields["qk_rope_head_dim"]) * context
-    window, every_layers, kept = fields.get("sliding_window"), period(fields), 0
-    for i in range(layers):
-        sees_all = not window or (every_layers and i % every_layers == every_layers - 1)
-        kept += context if sees_all else min(context, window)
+    kept = 0
+    for layer in range(layers):
+        everything = sees_all(fields, layer)
+        kept += context if everything else min(context, fields["sliding_window"])
     return 2 * kv_heads * head_dim * kept
 
 
@@ -59,7 +65,7 @@ def test_every_model_has_its_source():
         )
         assert re.search(told, entry.source), entry.source
         key = entry.source.split(";")[0].split(",")[0]
-        assert key.startswith("config.json") or f"{{{key}," in bib, key
+        assert "config.json" in key or f"{{{key}," in bib, key
         assert entry.family
         assert re.fullmatch(r"20(19|2\d)-(0[1-9]|1[0-2])", entry.published), name
 
@@ -108,7 +114,7 @@ UNREAD = [name for name in MODELS if name not in READ]
 DENSE = {  # layers before the first one with experts that the reader refuses
     name: fields["first_k_dense_replace"]
     for name, fields in PUBLISHED.items()
-    if "first_k_dense_replace" in fields
+    if fields.get("first_k_dense_replace")
 }
 
 
@@ -130,31 +136,69 @@ def test_the_comparison_with_the_file_can_fail():
                 assert config_from_hf(changed) != ours, (name, key)
 
 
-@pytest.mark.parametrize("name", [*UNREAD, *DENSE])
+@pytest.mark.parametrize("name", dict.fromkeys([*UNREAD, *DENSE]))
 def test_sizes_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
     layers, width, heads, kv_heads, head_dim = shape(fields)
     assert (entry.n_layers, entry.d_model, entry.n_heads) == (layers, width, heads)
     assert entry.n_kv_heads == kv_heads
-    if name in UNREAD:
-        assert (entry.head_dim, entry.v_head_dim) == (head_dim, head_dim)
-    assert entry.d_ff == fields.get("intermediate_size", fields.get("n_inner", 4 * width))
+    latent = "kv_lora_rank" in fields
+    if latent:
+        head_dim = fields["qk_nope_head_dim"] + fields["qk_rope_head_dim"]
+    assert (entry.head_dim, entry.v_head_dim) == (head_dim, fields.get("v_head_dim", head_dim))
+    for rank in ("kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim"):
+        assert getattr(entry, rank) == (fields.get(rank) or 0)
+    d_ff = {"otherwise": 4 * width, **fields}
+    assert entry.d_ff == first(
+        d_ff, "intermediate_size", "n_inner", "moe_intermediate_size", "otherwise"
+    )
     assert entry.vocab_size == fields["vocab_size"]
     names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
     assert entry.max_context == next((fields[key] for key in names if key in fields), 2048)
 
 
-@pytest.mark.parametrize("name", DENSE)
+SPARSE = [name for name, fields in PUBLISHED.items() if "num_experts_per_tok" in fields]
+
+
+@pytest.mark.parametrize("name", dict.fromkeys([*(set(SPARSE) & set(UNREAD)), *DENSE]))
 def test_experts_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
-    assert entry.n_experts == fields["n_routed_experts"]
+    assert entry.n_experts == first(fields, "n_routed_experts", "num_local_experts", "num_experts")
     assert entry.experts_per_token == fields["num_experts_per_tok"]
-    assert entry.n_shared_experts == fields["n_shared_experts"]
-    assert entry.n_dense_layers == DENSE[name]
-    assert entry.expert_d_ff == fields["moe_intermediate_size"]
+    shared = {"none": 0, **fields}
+    assert entry.n_shared_experts == first(shared, "n_shared_experts", "num_shared_experts", "none")
+    assert entry.n_dense_layers == DENSE.get(name, 0)
+    assert entry.expert_d_ff == first(fields, "moe_intermediate_size", "intermediate_size")
 
 
-@pytest.mark.parametrize("name", UNREAD)
+def rope_of_a_source(fields, layer):
+    """The rotary embedding of a layer, from the file's fields and what its family's class does."""
+    family, full = fields["model_type"], sees_all(fields, layer)
+    if family == "exaone_moe" and full:
+        return None
+    rule = dict(fields.get("rope_parameters") or fields.get("rope_scaling") or {})
+    rule.pop("llama_4_scaling_beta", None)
+    if family == "olmo3" and not full:
+        rule = {}
+    given = fields | {"rope_parameters": rule, "rope_scaling": None}
+    share = given.pop("partial_rotary_factor", None)
+    latent = "kv_lora_rank" in fields
+    size = fields["qk_rope_head_dim"] if latent else shape(fields)[-1]
+    layout = "interleaved" if latent else "half"
+    rope = rope_from_hf(given, size, layout=layout, latent=latent)
+    turned = fields.get("rotary_dim", share and int(share * size))
+    return dataclasses.replace(rope, rotary_dim=turned)
+
+
+@pytest.mark.parametrize("name", [name for name in UNREAD if "rms_norm_eps" in PUBLISHED[name]])
+def test_rotations_are_the_source_configuration(name):
+    entry, fields = MODELS[name], PUBLISHED[name]
+    for layer in range(entry.n_layers):
+        assert entry.layer_config(layer).rope == rope_of_a_source(fields, layer)
+    assert bool(entry.lacking) == ("llama_4_scaling_beta" in fields.get("rope_parameters", {}))
+
+
+@pytest.mark.parametrize("name", [name for name in UNREAD if "rms_norm_eps" not in PUBLISHED[name]])
 def test_positions_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
     layer = entry.layer_config()
@@ -178,7 +222,15 @@ def test_a_decoder_of_a_family_that_is_not_read():
 CANNOT = {
     "deepseek-v2-lite": "experts that all tokens share; .* n_layers=1",
     "deepseek-v2": "experts that all tokens share; .* n_layers=1",
-    "deepseek-v3": "experts that all tokens share; .* n_layers=3",
+    "deepseek-v3": "experts that all tokens share and experts chosen by sigmoid; .* n_layers=3",
+    "kimi-k2.5": "experts that all tokens share .* n_layers=1",
+    "glm-4.7": "experts that all tokens share .* n_layers=3",
+    "glm-4.7-flash": "experts that all tokens share .* n_layers=1",
+    "k-exaone": "experts that all tokens share .* n_layers=1",
+    "solar-open-100b": "experts that all tokens share and experts chosen by sigmoid",
+    "mistral-small-4": "experts that all tokens share and queries that grow with the position",
+    "ministral-3-8b": "queries that grow with the position",
+    "minimax-m2": "experts chosen by sigmoid",
     "falcon-7b": "attention and MLP in parallel",
     "falcon-40b": "attention and MLP in parallel",
     "gpt-neox-20b": "attention and MLP in parallel",
@@ -234,6 +286,8 @@ def scaled_down(name):
     sizes |= {key: size for key, size in own.items() if getattr(entry, key)}
     if entry.qk_rope_head_dim:
         sizes["qk_rope_head_dim"] = 4
+    if entry.rope and entry.rope.rotary_dim:
+        sizes["rope"] = dataclasses.replace(entry.rope, rotary_dim=4)
     return dataclasses.replace(entry, **sizes)
 
 

@@ -106,6 +106,10 @@ def _like(base: Sizes, *parts: Sizes, also: str = "", **rules: Any) -> Sizes:
 
 _UNBIASED: Sizes = _LLAMA | {"also": _LLAMA["also"].replace("attention_bias ", "")}
 _LISTED: Sizes = {"layer_types": {"list": "layer_types"}}
+_WHOLE: Sizes = {"window": {"is": None}}
+_QKV_BIAS: Sizes = {"qkv_bias": {"key": "attention_bias", "default": False}}
+_UNBIASED: Sizes = _LLAMA | {"also": _LLAMA["also"].replace("attention_bias ", "")}
+_HEADS_OF_128: Sizes = {"head_dim": {"key": "head_dim", "default": 128}}
 _ASKED: Sizes = {"window_asked": {"key": "use_sliding_window", "default": False}}
 _BEHIND: Sizes = {
     **_LISTED, **_ASKED, **_window(4096), "windows": {"is": "behind"},
@@ -124,6 +128,10 @@ _IN_TURN: Sizes = _like(
     "attn_logit_softcapping final_logit_softcapping",
     windows="in_turn", norm_placement="both",
 )  # fmt: skip
+_GROUPS = (  # how experts are chosen and weighted, and layers behind the last
+    "n_group topk_group topk_method scoring_func norm_topk_prob routed_scaling_factor "
+    "num_nextn_predict_layers num_mtp_layers"
+)
 _LATENT: Sizes = _like(
     _LLAMA, _BIAS,
     {"kv_lora_rank": "kv_lora_rank",
@@ -134,8 +142,7 @@ _LATENT: Sizes = _like(
      "window": {"is": None},
      "experts_per_token": {"key": "num_experts_per_tok", "default": 8}},
     also="num_key_value_heads head_dim qk_head_dim rope_interleave mlp_bias pretraining_tp "
-    "num_nextn_predict_layers num_mtp_layers moe_layer_freq n_group norm_topk_prob "
-    "routed_scaling_factor scoring_func topk_group topk_method aux_loss_alpha seq_aux ep_size",
+    f"moe_layer_freq aux_loss_alpha seq_aux ep_size {_GROUPS}",
 )  # fmt: skip
 
 
@@ -244,7 +251,55 @@ FIELDS: dict[str, Sizes] = {
         "summary_proj_to_labels summary_first_dropout n_special predict_special_tokens "
         "output_past num_labels gradient_checkpointing",
     },
-    # Those below are read for their costs only: this package's decoder can't run them.
+    # Those below are read for their costs only: this package's decoder can't run them, or the
+    # reader doesn't know how their weights are stored.
+    "qwen3_vl_text": _like(_LLAMA, _BIAS, _kv_heads(32), _HEADS_OF_128, _WHOLE, qk_norm="head"),
+    "qwen3_vl_moe_text": _like(
+        _LLAMA, _BIAS, _kv_heads(16), _WHOLE, _chosen(60, 4),
+        {"expert_d_ff": {"key": "moe_intermediate_size", "default": 1408},
+         "sparse_every": {"key": "decoder_sparse_step", "default": 1},
+         "dense_layers": {"list": "mlp_only_layers"}},
+        also="norm_topk_prob", qk_norm="head", dense="listed",
+    ),
+    "minimax_m2": _like(
+        _UNBIASED, _kv_heads(8), _HEADS_OF_128, _WHOLE, _chosen(256, 8),
+        {"expert_d_ff": "intermediate_size"},
+        also="rotary_dim scoring_func use_routing_bias use_qk_norm qk_norm_type use_mtp "
+        "num_mtp_modules mtp_transformer_layers shared_intermediate_size",
+        qk_norm="width", router_bias=True,
+    ),
+    "kimi_k2": _like(_LATENT, _routed(256, 1, 2048, 3), router_bias=True),
+    "youtu": _like(_LATENT, _TIED),
+    "glm4_moe_lite": _like(
+        _LATENT, _routed(64, 1, 1536, 1),
+        {"q_lora_rank": {"key": "q_lora_rank", "default": 768, "null": None},
+         "experts_per_token": {"key": "num_experts_per_tok", "default": 4}},
+        router_bias=True,
+    ),
+    "mistral4": _like(
+        _LATENT, _routed(128, 1, 2048, 0),
+        {"q_lora_rank": {"key": "q_lora_rank", "default": 1024, "null": None},
+         "experts_per_token": {"key": "num_experts_per_tok", "default": 4}},
+    ),
+    "ministral3": _like(_UNBIASED, _kv_heads(8), _HEADS_OF_128, windows="one"),
+    "glm4_moe": _like(
+        _LLAMA, _QKV_BIAS, _kv_heads(8), _WHOLE, _routed(128, 1, 1408, 1),
+        {"qk_norm": {"key": "use_qk_norm", "default": False, "yes": "head", "no": "none"},
+         "experts_per_token": {"key": "num_experts_per_tok", "default": 8}},
+        also=_GROUPS, router_bias=True,
+    ),
+    "solar_open": _like(
+        _LLAMA, _QKV_BIAS, _kv_heads(8), _HEADS_OF_128, _WHOLE, _routed(128, 1, 1280, 0),
+        {"n_dense_layers": {"is": 0}, "d_ff": {"is": "expert_d_ff"},
+         "experts_per_token": {"key": "num_experts_per_tok", "default": 8}},
+        also=f"intermediate_size first_k_dense_replace {_GROUPS}", router_bias=True,
+    ),
+    "exaone_moe": _like(
+        _UNBIASED, _kv_heads(32), _LISTED, _window(4096), _routed(64, 1, 1024, 1),
+        {"n_shared_experts": {"key": "num_shared_experts", "default": 1, "null": 0, "least": 0},
+         "experts_per_token": {"key": "num_experts_per_tok", "default": 8}},
+        also=_GROUPS, windows="in_turn", full_every=4, qk_norm="head", router_bias=True,
+    ),
     "gpt_bigcode": {
         **_MLP, **_TIED,
         "n_layers": "n_layer", "d_model": "n_embd", "n_heads": "n_head",

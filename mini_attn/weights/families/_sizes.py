@@ -24,7 +24,8 @@ def size(config: Mapping[str, Any], name: str) -> Any:
     if "list" in spec:
         return entry(config, spec["list"], None)
     if isinstance(spec.get("default"), bool):
-        return flag(config, spec["key"], spec["default"])
+        said = flag(config, spec["key"], spec["default"])
+        return spec.get("yes" if said else "no", said)
     value = _given(config, spec)
     value = _worth(config, name, spec["null"]) if value is None else value
     return value * _worth(config, name, spec["times"]) if "times" in spec else value

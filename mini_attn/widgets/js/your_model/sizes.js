@@ -71,7 +71,10 @@ export function size(config, name) {
   if (typeof spec === "string") return count(config, spec);
   if ("is" in spec) return worth(config, name, spec.is);
   if ("list" in spec) return own(config, spec.list) ?? null;
-  if (typeof spec.default === "boolean") return flag(config, spec.key, spec.default);
+  if (typeof spec.default === "boolean") {
+    const said = flag(config, spec.key, spec.default);
+    return spec[said ? "yes" : "no"] ?? said;
+  }
   const value = given(config, spec) ?? worth(config, name, spec.null);
   return "times" in spec ? checkCount(name, value * worth(config, name, spec.times)) : value;
 }
