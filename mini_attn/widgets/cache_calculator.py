@@ -197,9 +197,9 @@ class CacheCalculator(LivingWidget):
     batch : int
         Sequences, 1 to 4,096.
     context : int
-        Tokens in each, 1 to 1,048,576.
+        Tokens in each, 1 to 10,485,760.
     shared : int
-        Tokens with which all of them begin, 0 to 1,048,576; their full pages are stored once.
+        Tokens with which all of them begin, 0 to 10,485,760; their full pages are stored once.
     device : {"a100", "h100", "h200", "b200", "tpu-v5e", "own"}
         Key of `mini_attn.cost.DEVICES`, or ``"own"``.
     device_gb : int

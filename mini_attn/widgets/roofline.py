@@ -15,7 +15,7 @@ class Roofline(LivingWidget):
     phase : {"decode", "prefill"}
         One new token per sequence, or all of them at once.
     batch, context : int
-        Sequences, 1 to 1,024, and tokens in each, 128 to 32,768.
+        Sequences, 1 to 1,024, and tokens in each, 128 to 1,048,576.
     model : {"llama-2-7b", "llama-3-8b", "starcoder-15b", "llama-3-70b"}
         Published model.
     stored : {"bfloat16", "weights", "cache", "both", "scores"}

@@ -108,6 +108,25 @@ def test_cache_bytes_from_the_source_configuration(name):
             assert cost.cache_bytes(MODELS[name], **use) == batch * dtype_bytes * numbers
 
 
+@every
+def test_the_factors_of_the_cache_that_shrink(name):
+    fields, entry = PUBLISHED[name], MODELS[name]
+    layers, _, heads, kv_heads, _ = shape(fields)
+    smaller = {
+        "entries": not all(sees_all(fields, layer) for layer in range(layers)),
+        "values": "kv_lora_rank" in fields or kv_heads < heads,
+    }
+    assert entry.shrinks == tuple(factor for factor, is_smaller in smaller.items() if is_smaller)
+
+
+def test_a_latent_that_is_larger_than_a_head_shrinks_nothing():
+    entry = MODELS["deepseek-v3"]
+    kept, head = entry.kv_lora_rank + entry.qk_rope_head_dim, entry.head_dim + entry.v_head_dim
+    for heads in (1, 2):
+        one = dataclasses.replace(entry, n_heads=heads, n_kv_heads=heads)
+        assert one.shrinks == (("values",) if kept < heads * head else ())
+
+
 # Where the package's reader knows the family, the file says everything at once.
 READ = [name for name in MODELS if PUBLISHED[name]["model_type"] in FAMILIES]
 UNREAD = [name for name in MODELS if name not in READ]
@@ -319,6 +338,20 @@ def test_only_the_first_layers():
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameters_as_published(name):
     assert cost.parameter_count(MODELS[name]) == PARAMETERS[name]
+
+
+# In billions, from the models' pages in Hugging Face's documentation.
+BILLIONS = {"mistral-small-4": "119", "k-exaone": "236", "solar-open-100b": "102",
+            "youtu-llm-2b": "1.96", "glm-4.7-flash": "30"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BILLIONS)
+def test_parameters_in_billions_as_published(name):
+    """Cut off or rounded: the pages do either."""
+    said = BILLIONS[name]
+    digits = 10 ** len(said.partition(".")[2])
+    count = digits * cost.parameter_count(MODELS[name]) / 1e9
+    assert float(said) * digits in (int(count), round(count))
 
 
 def test_parameters_of_gpt3_are_175_billion():

@@ -63,7 +63,7 @@ def test_javascript_equals_cost_on_every_model() -> None:
         for model in MODELS
         for dtype, weight_dtype in zip(BITS, reversed(BITS), strict=True)
         for batch, context, device in (
-            (1, 1, "a100"), (3, 4095, "own"), (16, 8192, "h100"), (4096, 1_048_576, "h200"),
+            (1, 1, "a100"), (3, 4095, "own"), (16, 8192, "h100"), (4096, 10_485_760, "h200"),
         )
     ]  # fmt: skip
     figures = compare(states)
@@ -237,7 +237,7 @@ def test_every_model_against_its_published_sizes() -> None:
 
 def test_a_shared_beginning_is_stored_once_in_whole_pages() -> None:
     use = {**DEFAULTS, "batch": 16, "context": 8192}
-    states = [{**use, "shared": shared} for shared in (0, 15, 16, 4096, 8192, 1_048_576)]
+    states = [{**use, "shared": shared} for shared in (0, 15, 16, 4096, 8192, 10_485_760)]
     alone, none, page, half, all_, more = run(COMPUTE, states)
     token = 131_072
     assert int(alone["total_bytes"]) == int(none["total_bytes"]) == token * 16 * 8192
@@ -361,7 +361,7 @@ def test_pictures_are_well_formed(width: int) -> None:
     states += [
         {**DEFAULTS, "model": name, "context": context}
         for name in MODELS
-        for context in (1, 1_048_576)
+        for context in (1, 10_485_760)
     ]
     body = """
     const { compute, settle, draw, describe } = living.registry.cache_calculator;

@@ -381,7 +381,7 @@ def test_the_calculator_keeps_its_height(open_page: Visit) -> None:
         assert page.evaluate(tall) == before, name
     picture = page.locator(".living-first svg")
     height = picture.get_attribute("height")
-    page.get_by_label("Tokens per sequence (context), exact").fill("1048576")
+    page.get_by_label("Tokens per sequence (context), exact").fill("10485760")
     assert picture.get_attribute("height") == height
 
 

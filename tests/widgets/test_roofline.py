@@ -22,7 +22,7 @@ STATES = [
     {**DEFAULTS, "phase": phase, "batch": batch, "context": context, "model": model, **other}
     for phase, (batch, context), model, other in product(
         ("decode", "prefill"),
-        ((1, 128), (1, 8192), (16, 8192), (3, 777), (1024, 32_768)),
+        ((1, 128), (1, 8192), (16, 8192), (3, 777), (1024, 32_768), (1, 2**20)),
         SHOWN,
         (
             *({"device": device} for device in cost.DEVICES),

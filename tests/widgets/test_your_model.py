@@ -124,7 +124,8 @@ SMALL = {"model_type": "llama", "vocab_size": 64, "hidden_size": 16, "num_hidden
 def a_run(draw: Random) -> dict[str, Any]:
     """How a model is used."""
     state = {
-        "context": draw.choice([1, 2, 100, 8192, 131072]), "batch": draw.choice([1, 3, 64]),
+        "context": draw.choice([1, 2, 100, 8192, 131072, 10_485_760]),
+        "batch": draw.choice([1, 3, 64]),
         "device": draw.choice(list(cost.DEVICES)), "dtype": draw.choice(list(BITS)),
         "weight_dtype": draw.choice(list(BITS)),
     }  # fmt: skip
@@ -433,7 +434,7 @@ WRONG = {
     "#a=own:x:n_layers.2": "must be at least 1",
     "#a=own:x:__proto__.2": 'has no "__proto__"',
     "#a=own:x:attention.magic": "attention is one of",
-    "#a=llama-3-8b&context=0": "context is 1 to 1048576",
+    "#a=llama-3-8b&context=0": "context is 1 to 10485760",
     "#a=llama-3-8b&context=1e99": "context is",
     "#a=llama-3-8b&constructor=1": 'there is no "constructor"',
     "#a=llama-3-8b&device=toaster": "device is one of",

@@ -10,7 +10,7 @@ import { STORED } from "./stored.js";
 const LONGEST = 6000; // characters of an address that are read
 export const NONE = "none";
 export const schema = {
-  context: { type: "int", min: 1, max: 1048576, default: 8192 },
+  context: { type: "int", min: 1, max: 10485760, default: 8192 },
   batch: { type: "int", min: 1, max: 4096, default: 1 },
   device: { type: "enum", values: [...DEVICES.keys()], default: "h100" },
   weight_dtype: { type: "enum", values: [...Object.keys(BITS), "file"], default: "bfloat16" },
