@@ -6,6 +6,7 @@ import inspect
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 from mini_attn.config import DecoderConfig, ExpertConfig, RopeConfig
@@ -341,13 +342,19 @@ class ModelConfig(_Described):
         >>> MODELS["gpt2"].shrinks, MODELS["gemma-3-4b"].shrinks
         ((), ('entries', 'values'))
         """
-        fields = variant(self.attention).cache
-        kept = sum((Fraction(one.numbers(self), one.tokens(self)) for one in fields), Fraction(0))
         smaller = {
+            "layers": self.n_kv_shared_layers > 0,
             "entries": self.n_full_layers < self.n_layers,
-            "values": kept < self.n_heads * (self.head_dim + self.v_head_dim),
+            "values": any(map(self._keeps_fewer_values, range(self.n_layers))),
         }
         return tuple(factor for factor, is_smaller in smaller.items() if is_smaller)
+
+    def _keeps_fewer_values(self, layer: int) -> bool:
+        """Return whether a token leaves less in a layer than keys and values of all its heads."""
+        sizes = SimpleNamespace(**self.named_sizes | self.kind_sizes(layer))
+        fields = variant(self.attention).cache
+        kept = sum(Fraction(each.numbers(sizes), each.tokens(sizes)) for each in fields)
+        return kept < sizes.n_heads * (sizes.head_dim + sizes.v_head_dim)
 
     def window_of(self, layer: int) -> int | None:
         """Last keys that a layer keeps, layers counted from 0; None where it keeps all."""

@@ -61,8 +61,9 @@ def model_from_hf(config: Mapping[str, Any], *, name: str = "own") -> ModelConfi
     Notes
     -----
     Families that ``Decoder`` can't run are read too: DeepSeek's layers with experts, Falcon,
-    GPT-NeoX, BLOOM, StarCoder and MPT. A key that isn't known of the family may change the model
-    in a way that no size tells: see `unknown_keys`.
+    GPT-NeoX, BLOOM, StarCoder, MPT, and of later ones Kimi K2, GLM-4.5 and 4.7, Qwen3-VL's text,
+    Ministral 3, Mistral Small 4, MiniMax-M2, K-EXAONE, Solar Open and Youtu-LLM. A key that isn't
+    known of the family may change the model in a way that no size tells: see `unknown_keys`.
 
     Examples
     --------
