@@ -29,7 +29,11 @@ _OLMO3: dict[str, Any] = {
     "rope": RopeConfig("half", 500000.0, scaling=YaRN(8.0, 8192, attention_factor=_LONGER)),
     "published": "2025-11",
 }
-_SIGMOID: dict[str, Any] = {"family": "Others", "routing": "sigmoid", "router_bias": True}
+_SIGMOID: dict[str, Any] = {
+    "family": "Others",
+    "routing": "sigmoid_normalised",
+    "router_bias": True,
+}
 _SHARED: dict[str, Any] = {**_SIGMOID, "n_shared_experts": 1, "experts_per_token": 8}
 _LATENT: dict[str, Any] = {
     "v_head_dim": 128,

@@ -488,7 +488,7 @@ class ModelConfig(_Described):
             "norms without biases": self.norm == "layer_norm_without_bias",
             "a norm of the embeddings": self.embedding_norm,
             "experts that all tokens share": shared,
-            f"experts chosen by {self.routing}": chosen,
+            f"experts chosen by {self.routing.partition('_')[0]}": chosen,
             self.lacking: self.lacking,
         }
         needed = [part for part, has in lacking.items() if has]

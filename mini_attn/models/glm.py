@@ -13,7 +13,7 @@ _GLM: dict[str, Any] = {
     "family": "GLM",
     "n_shared_experts": 1,
     "expert_d_ff": 1536,
-    "routing": "sigmoid",
+    "routing": "sigmoid_normalised",
     "router_bias": True,
 }
 

@@ -52,6 +52,6 @@ ENTRIES = (
                 36, 4096, 32, 32, 128, 12288, 131072, 1048576, published="2026-03", eps=1e-6,
                 v_head_dim=128, kv_lora_rank=256, q_lora_rank=1024, qk_nope_head_dim=64,
                 qk_rope_head_dim=64, n_experts=128, n_shared_experts=1, experts_per_token=4,
-                expert_d_ff=2048,
+                expert_d_ff=2048, routing="softmax_normalised",
                 rope=RopeConfig("interleaved", 10000.0, scaling=_SMALL), **_STRETCHED),
 )  # fmt: skip
