@@ -249,7 +249,6 @@ CANNOT = {
     "solar-open-100b": "experts that all tokens share",
     "mistral-small-4": "experts that all tokens share and queries that grow with the position",
     "ministral-3-8b": "queries that grow with the position",
-    "minimax-m2": "experts chosen by sigmoid",
     "falcon-7b": "attention and MLP in parallel",
     "falcon-40b": "attention and MLP in parallel",
     "gpt-neox-20b": "attention and MLP in parallel",

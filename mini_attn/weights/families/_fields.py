@@ -108,7 +108,6 @@ _UNBIASED: Sizes = _LLAMA | {"also": _LLAMA["also"].replace("attention_bias ", "
 _LISTED: Sizes = {"layer_types": {"list": "layer_types"}}
 _WHOLE: Sizes = {"window": {"is": None}}
 _QKV_BIAS: Sizes = {"qkv_bias": {"key": "attention_bias", "default": False}}
-_UNBIASED: Sizes = _LLAMA | {"also": _LLAMA["also"].replace("attention_bias ", "")}
 _HEADS_OF_128: Sizes = {"head_dim": {"key": "head_dim", "default": 128}}
 _ASKED: Sizes = {"window_asked": {"key": "use_sliding_window", "default": False}}
 _BEHIND: Sizes = {
@@ -260,13 +259,6 @@ FIELDS: dict[str, Sizes] = {
          "sparse_every": {"key": "decoder_sparse_step", "default": 1},
          "dense_layers": {"list": "mlp_only_layers"}},
         also="norm_topk_prob", qk_norm="head", dense="listed",
-    ),
-    "minimax_m2": _like(
-        _UNBIASED, _kv_heads(8), _HEADS_OF_128, _WHOLE, _chosen(256, 8),
-        {"expert_d_ff": "intermediate_size"},
-        also="rotary_dim scoring_func use_routing_bias use_qk_norm qk_norm_type use_mtp "
-        "num_mtp_modules mtp_transformer_layers shared_intermediate_size",
-        qk_norm="width", router_bias=True,
     ),
     "kimi_k2": _like(_LATENT, _routed(256, 1, 2048, 3), router_bias=True),
     "youtu": _like(_LATENT, _TIED),
