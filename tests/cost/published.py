@@ -91,6 +91,17 @@ GPT_OSS = {
         "original_max_position_embeddings": 4096,
     },
 }
+FIVE_THEN_ALL = [*["sliding_attention"] * 5, "full_attention"]
+GEMMA4 = {
+    **TIED, "head_dim": 256, "global_head_dim": 512, "final_logit_softcapping": 30.0,
+    "rope_parameters": {
+        "full_attention": {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0,
+                           "rope_type": "proportional"},
+        "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"},
+    },
+}  # fmt: skip
+GEMMA4_SMALL = {**GEMMA4, "sliding_window": 512, "hidden_size_per_layer_input": 256,
+                "attention_k_eq_v": False}  # fmt: skip
 VL = {"head_dim": 128, "rope_theta": 5000000}
 OLMO3 = {"sliding_window": 4096, **HALF_MILLION,
          "rope_scaling": yarn(8.0, 8192, attention_factor=1.2079441541679836)}  # fmt: skip
@@ -159,6 +170,16 @@ PUBLISHED: dict[str, dict[str, Any]] = {
                               head_dim=256, query_pre_attn_scalar=256, **GEMMA3_LONG),
     "gemma-3-27b": llama_like("gemma3_text", 1e-6, 5376, 62, 32, 16, 21504, 262208, 131072,
                               head_dim=128, query_pre_attn_scalar=168, **GEMMA3_LONG),
+    "gemma-4-e2b": llama_like("gemma4_text", 1e-6, 1536, 35, 8, 1, 6144, 262144, 131072,
+                              layer_types=FIVE_THEN_ALL[1:] * 7, num_kv_shared_layers=20,
+                              use_double_wide_mlp=True, **GEMMA4_SMALL),
+    "gemma-4-e4b": llama_like("gemma4_text", 1e-6, 2560, 42, 8, 2, 10240, 262144, 131072,
+                              layer_types=FIVE_THEN_ALL * 7, num_kv_shared_layers=18,
+                              use_double_wide_mlp=False, **GEMMA4_SMALL),
+    "gemma-4-31b": llama_like("gemma4_text", 1e-6, 5376, 60, 32, 16, 21504, 262144, 262144,
+                              layer_types=FIVE_THEN_ALL * 10, sliding_window=1024,
+                              num_global_key_value_heads=4, attention_k_eq_v=True,
+                              hidden_size_per_layer_input=0, **GEMMA4),
     "deepseek-67b": llama_like("llama", 1e-6, 8192, 95, 64, 8, 22016, 102400, 4096, **TEN_THOUSAND),
     "deepseek-v2-lite": llama_like("deepseek_v2", 1e-6, 2048, 27, 16, 16, 10944, 102400, 163840,
                                    q_lora_rank=None, n_routed_experts=64, n_shared_experts=2,
@@ -316,3 +337,23 @@ def shape(fields: dict[str, Any]) -> tuple[int, ...]:
     else:
         kv_heads = fields.get("num_key_value_heads", fields.get("num_kv_heads", heads))
     return layers, width, heads, kv_heads, fields.get("head_dim", width // heads)
+
+
+def sees_all(fields: dict[str, Any], layer: int) -> bool:
+    """Whether a layer keeps every token; where a file has no list, its family's turn says so."""
+    if not fields.get("sliding_window"):
+        return True
+    if "layer_types" in fields:
+        return bool(fields["layer_types"][layer] == "full_attention")
+    alternating = {"gemma2": 2, "gpt_oss": 2}
+    every = fields.get("sliding_window_pattern", alternating.get(fields["model_type"], 0))
+    return bool(every) and layer % every == every - 1
+
+
+def kept_shape(fields: dict[str, Any], layer: int) -> tuple[int, int]:
+    """KV heads and head size of what a layer keeps; those that see all may have their own."""
+    *_, kv_heads, head_dim = shape(fields)
+    if not sees_all(fields, layer):
+        return kv_heads, head_dim
+    own = fields.get("num_global_key_value_heads", kv_heads)
+    return own, fields.get("global_head_dim", head_dim)

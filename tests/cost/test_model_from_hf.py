@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
@@ -36,13 +37,14 @@ def test_a_published_file_gives_the_listed_sizes(name):
 def same_layers(config, read):
     """Compare a decoder's layers with the sizes that costs are counted from."""
     for layer, attention in enumerate(config.attentions):
+        sizes = SimpleNamespace(**read.named_sizes | read.kind_sizes(layer))
         assert getattr(attention, "window", None) == read.window_of(layer)
         assert attention.n_heads == read.n_heads
-        assert attention.head_dim == read.head_dim
-        assert attention.v_head_dim == read.v_head_dim
+        assert attention.head_dim == sizes.head_dim
+        assert attention.v_head_dim == sizes.v_head_dim
         assert attention.bias == (read.biases in ("qkv", "attention", "all"))
         if read.attention != "mla":
-            assert attention.n_kv_heads == read.n_kv_heads
+            assert attention.n_kv_heads == sizes.n_kv_heads
             assert attention.out_bias == (read.biases in ("attention", "all"))
             assert attention.sinks == read.sinks
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -25,30 +26,19 @@ from mini_attn.models import MODELS, ModelConfig, model
 from mini_attn.weights import config_from_hf
 from mini_attn.weights.families import FAMILIES
 from mini_attn.weights.hf_rope import rope_from_hf
-from tests.cost.published import PARAMETERS, PUBLISHED, first, shape
-
-
-def sees_all(fields, layer):
-    """Whether a layer keeps every token; where a file has no list, its family's turn says so."""
-    if not fields.get("sliding_window"):
-        return True
-    if "layer_types" in fields:
-        return fields["layer_types"][layer] == "full_attention"
-    alternating = {"gemma2": 2, "gpt_oss": 2}
-    every = fields.get("sliding_window_pattern", alternating.get(fields["model_type"], 0))
-    return bool(every) and layer % every == every - 1
+from tests.cost.published import PARAMETERS, PUBLISHED, first, kept_shape, sees_all, shape
 
 
 def numbers_from_source(fields, context):
     """Numbers in the cache of one sequence, worked out from the published fields."""
-    layers, _, _, kv_heads, head_dim = shape(fields)
+    layers = shape(fields)[0]
     if "kv_lora_rank" in fields:
         return layers * (fields["kv_lora_rank"] + fields["qk_rope_head_dim"]) * context
-    kept = 0
-    for layer in range(layers):
-        everything = sees_all(fields, layer)
-        kept += context if everything else min(context, fields["sliding_window"])
-    return 2 * kv_heads * head_dim * kept
+    numbers = 0
+    for layer in range(layers - fields.get("num_kv_shared_layers", 0)):
+        kept = context if sees_all(fields, layer) else min(context, fields["sliding_window"])
+        numbers += 2 * prod(kept_shape(fields, layer)) * kept
+    return numbers
 
 
 every = pytest.mark.parametrize("name", MODELS)
@@ -113,6 +103,7 @@ def test_the_factors_of_the_cache_that_shrink(name):
     fields, entry = PUBLISHED[name], MODELS[name]
     layers, _, heads, kv_heads, _ = shape(fields)
     smaller = {
+        "layers": "num_kv_shared_layers" in fields,
         "entries": not all(sees_all(fields, layer) for layer in range(layers)),
         "values": "kv_lora_rank" in fields or kv_heads < heads,
     }
@@ -306,6 +297,12 @@ def scaled_down(name):
         sizes["qk_rope_head_dim"] = 4
     if entry.rope and entry.rope.rotary_dim:
         sizes["rope"] = dataclasses.replace(entry.rope, rotary_dim=4)
+    if entry.rope and entry.rope.rotated_pairs:
+        sizes["rope"] = dataclasses.replace(entry.rope, rotated_pairs=2)
+    few = {"full_head_dim": 12, "full_n_kv_heads": 1, "per_layer_dim": 5}
+    sizes |= {key: size for key, size in few.items() if getattr(entry, key)}
+    if entry.n_kv_shared_layers:
+        sizes |= {"n_layers": 2 * entry.full_every, "n_kv_shared_layers": entry.full_every}
     return dataclasses.replace(entry, **sizes)
 
 

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from mini_attn import cost
 from mini_attn.models import MODELS
-from tests.cost.published import PUBLISHED, shape
+from tests.cost.published import PUBLISHED, kept_shape
 
 ROPE = ("rope_theta", "rope_scaling", "rope_local_base_freq")
 # Families whose layers another one's classes have: those of Kimi, and of text beside images.
@@ -85,8 +85,10 @@ def kinds():
 def test_parameters_of_the_real_class(name):
     model, real = MODELS[name], built(name)
     count = sum(weight.numel() for weight in real.parameters())
-    # The bias that selects experts is a buffer there: it is stored, but no gradient trains it.
-    count += sum(b.numel() for key, b in real.named_buffers() if key.endswith("correction_bias"))
+    # Stored as buffers there, so that no gradient trains them: the bias that selects experts,
+    # and the number that multiplies what a layer gives.
+    stored = ("correction_bias", "layer_scalar")
+    count += sum(b.numel() for key, b in real.named_buffers() if key.endswith(stored))
     assert cost.parameter_count(model) == count
     transposed = any(type(part).__name__ == "Conv1D" for part in real.modules())
     assert model.transposed_weights == transposed
@@ -111,14 +113,12 @@ def test_flops_of_the_real_class(name):
 def test_cache_bytes_of_the_real_class(name, context):
     """Windowed and full layers each as that class allocates them. (It expands latent keys.)"""
     config, model = configuration(name), MODELS[name]
-    _, _, _, kv_heads, head_dim = shape(PUBLISHED[name])
     cache = transformers.StaticCache(config=config, max_cache_len=context)
+    shapes = [kept_shape(PUBLISHED[name], layer) for layer in range(len(cache.layers))]
+    heads, sizes = (list(each) for each in zip(*shapes, strict=True))
     cache.early_initialization(
-        batch_size=3,
-        num_heads=kv_heads,
-        head_dim=head_dim,
-        dtype=torch.bfloat16,
-        device="meta",
+        batch_size=3, num_heads=heads, head_dim=sizes, dtype=torch.bfloat16, device="meta"
     )
-    total = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
+    keeping = cache.layers[: model.n_layers - model.n_kv_shared_layers]
+    total = sum(layer.keys.nbytes + layer.values.nbytes for layer in keeping)
     assert cost.cache_bytes(model, batch=3, context=context, dtype_bytes=2) == total
