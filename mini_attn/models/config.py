@@ -9,7 +9,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
-from mini_attn.config import DecoderConfig, ExpertConfig, RopeConfig
+from mini_attn.config import DecoderConfig, ExpertConfig, QueryGrowth, RopeConfig
 from mini_attn.config.experts import ROUTINGS
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice, check_count, check_flag, check_heads, check_positive
@@ -73,7 +73,7 @@ class _Described:
     embedding_norm: bool = False
     logit_softcap: float | None = None
     transposed_weights: bool = False
-    lacking: str = ""
+    query_growth: QueryGrowth | None = None
     family: str = ""
     published: str = ""
     full_layers: tuple[int, ...] = ()
@@ -478,6 +478,11 @@ class ModelConfig(_Described):
             router_bias=self.router_bias,
         )
 
+    def _grows_unread(self) -> bool:
+        """Return whether its queries grow where no layer here lets them."""
+        known = variant(self.attention).config_class == "AttentionConfig"
+        return self.query_growth is not None and not known
+
     def _check_decoder(self, n_layers: int) -> None:
         """Refuse a model whose first layers need what this package's decoder has not."""
         dense = self.n_dense_layers
@@ -489,7 +494,7 @@ class ModelConfig(_Described):
             "a norm of the embeddings": self.embedding_norm,
             "experts that all tokens share": shared,
             f"experts chosen by {self.routing.partition('_')[0]}": chosen,
-            self.lacking: self.lacking,
+            "queries that grow with the position, before a latent": self._grows_unread(),
         }
         needed = [part for part, has in lacking.items() if has]
         if needed:

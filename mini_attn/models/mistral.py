@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mini_attn.config import RopeConfig, YaRN
+from mini_attn.config import QueryGrowth, RopeConfig, YaRN
 from mini_attn.models.config import ModelConfig
 
 __all__ = ["ENTRIES"]
@@ -15,10 +15,6 @@ _EIGHT: dict[str, Any] = {
     "n_experts": 8,
     "experts_per_token": 2,
     "routing": "softmax_normalised",
-}
-_STRETCHED: dict[str, Any] = {
-    "family": "Mistral",
-    "lacking": "queries that grow with the position",
 }
 
 # Two factors of YaRN that cancel out; in latent attention the second stays, with the scores.
@@ -46,12 +42,14 @@ ENTRIES = (
     ModelConfig("ministral-3-8b", "Ministral-3-8B",
                 "text part of config.json of mistralai/Ministral-3-8B-Base-2512", "gqa",
                 34, 4096, 32, 8, 128, 14336, 131072, 262144, published="2025-12",
-                rope=RopeConfig("half", 1000000.0, scaling=_DENSE), **_STRETCHED),
+                rope=RopeConfig("half", 1000000.0, scaling=_DENSE), family="Mistral",
+                query_growth=QueryGrowth(0.1, 16384)),
     ModelConfig("mistral-small-4", "Mistral-Small-4 (119B)",
                 "text part of config.json of mistralai/Mistral-Small-4-119B-2603", "mla",
                 36, 4096, 32, 32, 128, 12288, 131072, 1048576, published="2026-03", eps=1e-6,
                 v_head_dim=128, kv_lora_rank=256, q_lora_rank=1024, qk_nope_head_dim=64,
                 qk_rope_head_dim=64, n_experts=128, n_shared_experts=1, experts_per_token=4,
                 expert_d_ff=2048, routing="softmax_normalised",
-                rope=RopeConfig("interleaved", 10000.0, scaling=_SMALL), **_STRETCHED),
+                rope=RopeConfig("interleaved", 10000.0, scaling=_SMALL), family="Mistral",
+                query_growth=QueryGrowth(0.1, 8192)),
 )  # fmt: skip

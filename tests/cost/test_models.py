@@ -20,7 +20,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
 from mini_attn import cost
-from mini_attn.config import AttentionConfig, DecoderConfig
+from mini_attn.config import AttentionConfig, DecoderConfig, QueryGrowth
 from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS, ModelConfig, model
 from mini_attn.weights import config_from_hf
@@ -205,7 +205,10 @@ def test_rotations_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
     for layer in range(entry.n_layers):
         assert entry.layer_config(layer).rope == rope_of_a_source(fields, layer)
-    assert bool(entry.lacking) == ("llama_4_scaling_beta" in fields.get("rope_parameters", {}))
+    rule = fields.get("rope_parameters") or {}
+    grown = rule.get("llama_4_scaling_beta")
+    growth = grown and QueryGrowth(grown, rule["original_max_position_embeddings"])
+    assert entry.query_growth == growth
 
 
 @pytest.mark.parametrize("name", [name for name in UNREAD if "rms_norm_eps" not in PUBLISHED[name]])
@@ -239,7 +242,6 @@ CANNOT = {
     "k-exaone": "experts that all tokens share.* n_layers=1",
     "solar-open-100b": "experts that all tokens share",
     "mistral-small-4": "experts that all tokens share and queries that grow with the position",
-    "ministral-3-8b": "queries that grow with the position",
     "falcon-7b": "attention and MLP in parallel",
     "falcon-40b": "attention and MLP in parallel",
     "gpt-neox-20b": "attention and MLP in parallel",
