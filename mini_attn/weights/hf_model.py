@@ -80,8 +80,7 @@ def model_from_hf(config: Mapping[str, Any], *, name: str = "own") -> ModelConfi
     sizes = {part: size(config, part) for part in COPIED}
     sizes |= {"n_kv_heads": kv_heads_of(config), "norm_placement": norm_placement_of(config)}
     sizes |= {"biases": _biases(config), **_experts(config, n_layers), **_layers(config, n_layers)}
-    if sizes["window"] is not None:
-        sizes |= full_sizes_of(config)
+    sizes |= _full(config, sizes)
     if size(config, "kv_lora_rank"):
         sizes |= {part: size(config, part) or 0 for part in LATENT} | {"attention": "mla"}
     family = config["model_type"]
@@ -146,10 +145,24 @@ def _layers(config: Mapping[str, Any], n_layers: int) -> dict[str, Any]:
     windows = windows_of(config, n_layers)
     full = tuple(layer for layer, window in enumerate(windows) if window is None)
     if len(full) == n_layers:
-        heads, shared = size(config, "n_heads"), kv_heads_of(config)
-        return {"attention": "mha" if heads == shared else "mqa" if shared == 1 else "gqa"}
+        return {"attention": _sharing(size(config, "n_heads"), kv_heads_of(config))}
     window = next(window for window in windows if window is not None)
     every = full[0] + 1 if full else 0
     in_turn = full == tuple(range(every - 1, n_layers, every)) if full else True
     which = {"full_every": every} if in_turn else {"full_layers": full}
     return {"attention": "sliding_window", "window": window} | which
+
+
+def _sharing(heads: int, shared: int) -> str:
+    """Return the variant in which so many heads share so many keys and values."""
+    return "mha" if heads == shared else "mqa" if shared == 1 else "gqa"
+
+
+def _full(config: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return sizes of the layers that see all; where every layer does, they're the model's own."""
+    full = full_sizes_of(config)
+    if "window" in sizes or not any(full.values()):
+        return full
+    kv_heads = full["full_n_kv_heads"] or sizes["n_kv_heads"]
+    own = {"n_kv_heads": kv_heads, "attention": _sharing(sizes["n_heads"], kv_heads)}
+    return own | dict.fromkeys(("head_dim", "v_head_dim"), full["full_head_dim"])

@@ -15,7 +15,8 @@ NAMES = {  # of keys with a list, or whose numbers have to go together
     "mlp_only_layers": lambda draw, n: [draw.randint(0, n + 1) for _ in range(draw.randint(0, n))],
 }
 SMALL = ("decoder_sparse_step", "first_k_dense_replace", "max_window_layers", "n_shared_experts",
-         "no_rope_layer_interval", "sliding_window_pattern", "expansion_ratio")  # fmt: skip
+         "no_rope_layer_interval", "sliding_window_pattern", "expansion_ratio",
+         "num_kv_shared_layers")  # fmt: skip
 UNKNOWN = {"logit_scale": 0.5, "use_qk_norm": True, "attn_bias": False, "my_key": None,
            "constructor": 3, "toString": "x", "vision": {"a": 1}, "empty": {}}  # fmt: skip
 
@@ -27,7 +28,7 @@ def described(family: str, draw: Random) -> dict[str, Any]:
     experts = draw.choice([4, 8, 64])
     known = {
         "n_layers": n_layers, "n_heads": heads, "n_kv_heads": kv,
-        "d_model": heads * draw.choice([8, 24, 64]), "n_experts": experts,
+        "full_n_kv_heads": kv, "d_model": heads * draw.choice([8, 24, 64]), "n_experts": experts,
         "experts_per_token": draw.randint(1, experts),
     }  # fmt: skip
     made: dict[str, Any] = {"model_type": family}
@@ -42,6 +43,8 @@ def described(family: str, draw: Random) -> dict[str, Any]:
                 continue
             value = _value(name, keys[0], spec, known, draw)
             made |= dict.fromkeys(keys, value)
+    if "vocab_size_per_layer_input" in FIELDS[family]["also"]:
+        made["vocab_size_per_layer_input"] = made.get("vocab_size", 262144)
     for flag in ("multi_query", "new_decoder_architecture", "parallel_attn"):
         if flag in FIELDS[family]["also"] and draw.random() < 0.5:
             made[flag] = draw.choice([True, False, None])

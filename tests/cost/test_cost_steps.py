@@ -188,9 +188,15 @@ def test_scores_of_a_thousand_tokens():
 
 @pytest.mark.parametrize("name", [n for n, m in MODELS.items() if m.attention != "mla"])
 def test_intensity_of_cached_attention(name):
-    """FLOPs per cached byte: n_heads / n_kv_heads at 2 bytes a number, half of it at 4."""
+    """FLOPs per cached byte: n_heads / n_kv_heads at 2 bytes a number, half of it at 4.
+
+    Where layers have two sizes, both sides are summed over the layers.
+    """
     model = MODELS[name]
-    expected = model.n_heads / model.n_kv_heads
+    layers = [{"n_kv_heads": model.n_kv_heads, "head_dim": model.head_dim} | model.kind_sizes(layer)
+              for layer in range(model.n_layers)]  # fmt: skip
+    numbers = sum(each["head_dim"] for each in layers)
+    expected = model.n_heads * numbers / sum(e["n_kv_heads"] * e["head_dim"] for e in layers)
     assert cost.cache_intensity(model) == expected
     assert cost.cache_intensity(model, dtype_bytes=4) == expected / 2
     parts = cost.matmul_flops(model, q_len=1, kv_len=1000, causal="exact")

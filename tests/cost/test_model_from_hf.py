@@ -61,7 +61,7 @@ def test_costs_are_those_of_the_decoder_that_would_run(family):
         runs, read = runs + 1, model_from_hf(given)
         same_layers(config, read)
         assert (config.d_model, config.vocab_size) == (read.d_model, read.vocab_size)
-        assert config.d_ff == read.d_ff
+        assert config.layer_d_ff == tuple(map(read.d_ff_of, range(read.n_layers)))
         assert config.tie_embeddings == read.tied_embeddings
         assert config.norm_placement == read.norm_placement
         experts = [layer for layer in config.layer_experts if layer is not None]

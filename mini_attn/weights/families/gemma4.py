@@ -59,7 +59,7 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     _refuse(config)
     stored, d_model = size(config, "n_layers"), size(config, "d_model")
     windows, d_ff = windows_of(config, stored), size(config, "d_ff")
-    own = stored - size(config, "n_kv_shared_layers")
+    own = max(0, stored - size(config, "n_kv_shared_layers"))
     sources = _sources(windows, own)[:n_layers]
     wide = 2 if size(config, "wide_readers") else 1
     return DecoderConfig(

@@ -1,7 +1,7 @@
 // A pasted config.json as a model with costs: weights/hf_model.py in JavaScript.
 import { sharingFault } from "../cache_calculator/compute.js";
 import told from "../data/your_model.json" with { type: "json" };
-import { kvHeadsOf, normPlacementOf, sparseOf, windowsOf } from "./rules.js";
+import { fullSizesOf, kvHeadsOf, normPlacementOf, sparseOf, windowsOf } from "./rules.js";
 import { kindsOf } from "./step.js";
 import { storedIn } from "./stored.js";
 import { Unreadable, checkCount, isFamily, isMapping, shown, size, unknownIn } from "./sizes.js";
@@ -38,13 +38,22 @@ function expertsOf(config, layers) {
   return { ...sizes, n_dense_layers: sparse.filter((has) => !has).length };
 }
 
+const sharing = (heads, shared) => (heads === shared ? "mha" : shared === 1 ? "mqa" : "gqa");
+
+// Sizes of the layers that see all; where every layer does, they're the model's own.
+function fullOf(config, sizes) {
+  const full = fullSizesOf(config);
+  if (sizes.window !== null || !(full.full_head_dim || full.full_n_kv_heads)) return full;
+  const n_kv_heads = full.full_n_kv_heads || sizes.n_kv_heads;
+  return { n_kv_heads, attention: sharing(sizes.n_heads, n_kv_heads), head_dim: full.full_head_dim, v_head_dim: full.full_head_dim };
+}
+
 // The variant of attention and which layers keep all; in turn, the turn is enough.
 function layersOf(config, layers) {
   const windows = windowsOf(config, layers);
   const full = windows.flatMap((window, layer) => (window === null ? [layer] : []));
   if (full.length === layers) {
-    const [heads, shared] = [size(config, "n_heads"), kvHeadsOf(config)];
-    return { attention: heads === shared ? "mha" : shared === 1 ? "mqa" : "gqa" };
+    return { attention: sharing(size(config, "n_heads"), kvHeadsOf(config)) };
   }
   const every = full.length ? full[0] + 1 : 0;
   const inTurn = full.length === (every ? Math.floor(layers / every) : 0) && full.every((layer, i) => layer === every * (i + 1) - 1);
@@ -95,6 +104,7 @@ export function modelFromHf(given, name = "own") {
   const sizes = { ...told.sizes, ...Object.fromEntries(told.copied.map((part) => [part, size(config, part)])) };
   Object.assign(sizes, { n_kv_heads: kvHeadsOf(config), norm_placement: normPlacementOf(config) });
   Object.assign(sizes, { biases: biasesOf(config) }, expertsOf(config, layers), layersOf(config, layers));
+  Object.assign(sizes, fullOf(config, sizes));
   if (size(config, "kv_lora_rank")) {
     for (const part of told.latent) sizes[part] = size(config, part) ?? 0;
     sizes.attention = "mla";

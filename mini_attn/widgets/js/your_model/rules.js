@@ -77,3 +77,8 @@ export function normPlacementOf(config) {
   const parallel = flag(config, "parallel_attn", true);
   return parallel && !flag(config, "new_decoder_architecture", false) ? "one" : "before";
 }
+
+// Sizes of the layers that see all, where they differ from those with a window.
+export const fullSizesOf = (config) => ({
+  full_head_dim: size(config, "full_head_dim"), full_n_kv_heads: size(config, "full_heads_asked") ? size(config, "full_n_kv_heads") : 0,
+});
