@@ -17,7 +17,7 @@ SIZES: dict[str, Any] = {
     "attention": "", **dict.fromkeys(COPIED, 0), "n_kv_heads": 0, "biases": "none",
     **dict.fromkeys((*LATENT, *EXPERTS, "n_dense_layers"), 0), "window": None, "full_every": 0,
     "full_layers": [], **dict.fromkeys(("full_head_dim", "full_n_kv_heads"), 0),
-    "n_kv_shared_layers": 0, "k_eq_v": False, "v_norm": False,
+    "k_eq_v": False, "v_norm": False, "layer_scalars": False, "wide_readers": False,
     "norm": "rms_norm", "norm_placement": "before", "qk_norm": "none", "mlp_matrices": 3,
     "tied_embeddings": False, "embedding_norm": False, "sinks": False, "router_bias": False,
 }  # fmt: skip

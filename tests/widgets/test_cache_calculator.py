@@ -17,7 +17,7 @@ from mini_attn.variants import REGISTRY
 from mini_attn.widgets import cache_calculator, data
 from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.cache_calculator import BITS, CacheCalculator, calculate
-from tests.cost.published import PUBLISHED, shape
+from tests.cost.published import PUBLISHED, kept_shape, shape
 from tests.javascript import run
 
 SCHEMA = load_schema("cache_calculator")
@@ -223,10 +223,11 @@ def test_the_comparison_can_fail() -> None:
 def published_per_token(name: str) -> int:
     """Bytes of a token in bfloat16, worked out from the model's published config.json."""
     fields = PUBLISHED[name]
-    layers, _, _, kv_heads, head_dim = shape(fields)
+    layers = shape(fields)[0]
     if "kv_lora_rank" in fields:
         return layers * (fields["kv_lora_rank"] + fields["qk_rope_head_dim"]) * 2
-    return 2 * layers * kv_heads * head_dim * 2
+    keeping = range(layers - fields.get("num_kv_shared_layers", 0))
+    return sum(2 * prod(kept_shape(fields, layer)) * 2 for layer in keeping)
 
 
 def test_every_model_against_its_published_sizes() -> None:

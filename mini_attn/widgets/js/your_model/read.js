@@ -61,7 +61,7 @@ function layersOf(config, layers) {
   return { attention: "sliding_window", window: windows.find((window) => window !== null), ...which };
 }
 
-const APART = { full_head_dim: 0, full_n_kv_heads: 0, n_kv_shared_layers: 0 }; // sizes that may be 0
+const APART = { full_head_dim: 0, full_n_kv_heads: 0, n_kv_shared_layers: 0, per_layer_dim: 0 }; // sizes that may be 0
 
 function checkKinds(model) {
   const { attention, n_heads, n_layers, window, full_head_dim, full_n_kv_heads, n_kv_shared_layers: shared } = model;

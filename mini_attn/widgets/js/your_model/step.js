@@ -58,16 +58,29 @@ function mlp(model, width) {
   return matrices * d * B(width) + (has(model, "mlp") ? (matrices - 1n) * B(width) + d : 0n);
 }
 
+// Layers whose MLP is twice as wide.
+const wideLayers = ({ wide_readers, n_kv_shared_layers }) => (wide_readers ? n_kv_shared_layers : 0);
+
 function mlps(model, experts) {
-  if (!model.n_experts) return B(model.n_layers) * mlp(model, model.d_ff);
+  if (!model.n_experts) {
+    const wide = wideLayers(model);
+    return B(model.n_layers - wide) * mlp(model, model.d_ff) + B(wide) * mlp(model, 2 * model.d_ff);
+  }
   const [n, dense, d] = big(model, "n_experts", "n_dense_layers", "d_model");
   const sparse = B(experts + model.n_shared_experts) * mlp(model, model.expert_d_ff) + n * (d + (model.router_bias ? 1n : 0n));
   return dense * mlp(model, model.d_ff) + (B(model.n_layers) - dense) * sparse;
 }
 
 function tables(model) {
-  const [d, words, positions] = big(model, "d_model", "vocab_size", "learned_positions");
-  return { tokens: words * d, positions: positions * d, logits: model.tied_embeddings ? 0n : words * d };
+  const [d, words, positions, layers, inner] = big(model, "d_model", "vocab_size", "learned_positions", "n_layers", "per_layer_dim");
+  return { tokens: words * d, positions: positions * d, layers: words * layers * inner, logits: model.tied_embeddings ? 0n : words * d };
+}
+
+// What makes and takes the inputs of each layer, without their table; and layers' factors.
+function perLayer(model) {
+  const [d, layers, inner] = big(model, "d_model", "n_layers", "per_layer_dim");
+  const factors = model.layer_scalars ? layers : 0n;
+  return factors + (inner ? inner + layers * (3n * d * inner + d) : 0n);
 }
 
 function withExperts(model, experts) {
@@ -76,7 +89,7 @@ function withExperts(model, experts) {
   const each = { before: 2n, after: 2n, both: 4n, one: 1n }[model.norm_placement];
   const norms = layers * each + 1n + (model.embedding_norm ? 1n : 0n);
   const attention = overLayers(model, isLatent(model) ? latentParameters : headParameters);
-  return sum(Object.values(tables(model))) + attention + mlps(model, experts) + norms * norm;
+  return sum(Object.values(tables(model))) + attention + mlps(model, experts) + perLayer(model) + norms * norm;
 }
 
 export const parameterCount = (model) => withExperts(model, model.n_experts);
@@ -130,9 +143,11 @@ function flopsOf(model, q, kv, batch) {
   const sparse = sparseLayers(model);
   const rows = 2n * batch * q * d;
   const experts = rows * matrices * sparse * B(model.experts_per_token) * width;
-  const dense = (B(model.n_layers) - sparse) * B(model.d_ff) + sparse * B(model.n_shared_experts) * width;
+  const plain = B(model.n_layers + (model.n_experts ? 0 : wideLayers(model))) - sparse; // in widths
+  const dense = plain * B(model.d_ff) + sparse * B(model.n_shared_experts) * width;
+  const inputs = 3n * B(model.n_layers * model.per_layer_dim);
   return {
-    products: weights + rows * (matrices * dense + sparse * B(model.n_experts)),
+    products: weights + rows * (matrices * dense + sparse * B(model.n_experts) + inputs),
     experts,
     attention: cache,
     logits: 2n * batch * d * words,
@@ -164,8 +179,8 @@ export function stepOperations(model, { q_len, kv_len, batch, weight_bits, cache
   const [q, kv, sequences] = [q_len, kv_len, batch].map(B);
   const flops = flopsOf(model, q, kv, sequences);
   const awake = woken(model, batch * q_len);
-  const { tokens, positions } = tables(model);
-  const fixed = parameterCount(model) - positions - (model.tied_embeddings ? 0n : tokens) - B(model.n_experts) * expertParameters(model);
+  const { tokens, positions, layers } = tables(model);
+  const fixed = parameterCount(model) - positions - layers - (model.tied_embeddings ? 0n : tokens) - B(model.n_experts) * expertParameters(model);
   const logits = bytesOf(B(model.vocab_size) * B(model.d_model), weight_bits);
   const experts = bytesOf(awake, weight_bits);
   const operations = {

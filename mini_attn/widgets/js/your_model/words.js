@@ -105,6 +105,7 @@ const SIZES = {
   attention: "attention", n_layers: "layers", d_model: "model width", n_heads: "query heads", n_kv_heads: "KV heads", head_dim: "head size",
   v_head_dim: "value size", kv_lora_rank: "latent rank", qk_rope_head_dim: "RoPE key size", q_lora_rank: "query rank", window: "window", full_every: "one full layer in", full_layers: "full layers",
   full_head_dim: "head size of full layers", full_n_kv_heads: "KV heads of full layers", n_kv_shared_layers: "layers that read another's cache", k_eq_v: "values from the key projection", v_norm: "norm of values",
+  per_layer_dim: "inputs of each layer", layer_scalars: "a factor of each layer", wide_readers: "wider MLPs where a cache is read",
   d_ff: "MLP width", n_experts: "experts", experts_per_token: "experts per token", n_shared_experts: "shared experts", expert_d_ff: "expert width",
   n_dense_layers: "layers without experts", vocab_size: "vocabulary", max_context: "longest context", tied_embeddings: "tied embeddings", biases: "biases", qk_norm: "norm of queries and keys",
 };
