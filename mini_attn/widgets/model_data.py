@@ -24,7 +24,8 @@ __all__ = ["model_data", "model_script"]
 # Options that a page's decoder has not, as the decoders that it runs have them.
 _BESIDE = {
     "norm_placement": "before", "embed_scale": None, "logit_softcap": None, "qk_norm_over": "head",
-    "experts": None, "chunked": False, "query_growth": None,
+    "experts": None, "chunked": False, "query_growth": None, "kv_sources": None, "k_eq_v": False,
+    "v_norm": False, "per_layer_dim": 0, "layer_scalars": False,
 }  # fmt: skip
 
 
@@ -42,9 +43,11 @@ def _attention(config: Any) -> dict[str, Any]:
         raise ConfigError(
             f"pages run rotary embeddings without a rule for longer contexts, got {config.rope}"
         )
+    if config.rope is not None and config.rope.rotated_pairs is not None:
+        raise ConfigError(f"pages rotate all pairs, got {config.rope}")
     options = _without(asdict(config))
     if config.rope is not None:
-        del options["rope"]["scaling"]
+        del options["rope"]["scaling"], options["rope"]["rotated_pairs"]
     return {"kind": "latent" if isinstance(config, LatentConfig) else "heads", **options}
 
 

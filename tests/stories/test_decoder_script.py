@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from base64 import b64encode
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -304,12 +305,22 @@ def test_what_javascript_cannot_run_is_refused():
     config = DecoderConfig(16, 1, AttentionConfig(8, 2, 4, rope=rope), 8, 8)
     with pytest.raises(ConfigError, match="without a rule for longer contexts"):
         model_data(ma.Decoder(config))
+    slow = DecoderConfig(
+        16, 1, AttentionConfig(8, 2, 4, rope=RopeConfig("half", rotated_pairs=1)), 8, 8
+    )
+    with pytest.raises(ConfigError, match="pages rotate all pairs, got"):
+        model_data(ma.Decoder(slow))
+    shared = DecoderConfig(16, 2, AttentionConfig(8, 2, 4), 8, 8, kv_sources=(0, 0))
+    with pytest.raises(ConfigError, match=r"kv_sources = None, got \(0, 0\)"):
+        model_data(ma.Decoder(shared))
     heads, alike = AttentionConfig(8, 2, 4), AttentionConfig(8, 2, 4, qk_norm_over="width")
     for attention, options, words in (
         (heads, {"norm_placement": "both"}, "norm_placement = 'before', got 'both'"),
         (heads, {"embed_scale": 2.0}, "embed_scale = None, got 2.0"),
         (heads, {"logit_softcap": 3.0}, "logit_softcap = None, got 3.0"),
         (alike, {}, "qk_norm_over = 'head', got 'width'"),
+        (replace(heads, k_eq_v=True), {}, "k_eq_v = False, got True"),
+        (replace(heads, v_norm=True), {}, "v_norm = False, got True"),
     ):
         with pytest.raises(ConfigError, match=words):
             model_data(ma.Decoder(DecoderConfig(16, 1, attention, 8, 8, **options)))
