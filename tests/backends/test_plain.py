@@ -28,7 +28,7 @@ from tests.forms import Form, form_of
 LINES = 300  # of a text, at the most
 COLUMNS = 84  # of a page of the book
 # Each text builds on those before.
-ALONE = {"numpy", "mini_attn.plain", "mini_attn.plain.later"}
+ALONE = {"numpy", *(f"mini_attn.plain{text}" for text in ("", ".later", ".serving"))}
 LAYOUTS = ("half", "interleaved")
 OPTIONS = [
     {},
