@@ -10,6 +10,7 @@ from mini_attn.caching.prefixes import Prefixes, chain_hash
 from mini_attn.caching.ring import Ring
 from mini_attn.caching.scheduler import Scheduler
 from mini_attn.caching.slots import Slots
+from mini_attn.caching.spans import CachedSpans, Closed, Spans, advanced, closed
 from mini_attn.caching.transaction import Transaction, Versioned
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "Cached",
     "CachedIndexed",
     "CachedMeans",
+    "CachedSpans",
+    "Closed",
     "Evicting",
     "Filled",
     "Groups",
@@ -30,8 +33,11 @@ __all__ = [
     "Scheduler",
     "Sealed",
     "Slots",
+    "Spans",
     "Step",
     "Transaction",
     "Versioned",
+    "advanced",
     "chain_hash",
+    "closed",
 ]

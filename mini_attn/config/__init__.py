@@ -15,6 +15,7 @@ from mini_attn.config.coding import (
     newest,
     scale_type,
 )
+from mini_attn.config.compressed import CompressedConfig
 from mini_attn.config.decoder import (
     DecoderConfig,
     check_decoder,
@@ -52,6 +53,7 @@ __all__ = [
     "WEIGHT_FORMATS",
     "AttentionConfig",
     "Coding",
+    "CompressedConfig",
     "DecoderConfig",
     "DynamicNTK",
     "ExpertConfig",

@@ -172,7 +172,7 @@ class AttentionConfig:
                 f"k_eq_v makes values of keys, so both need one size, got head_dim = "
                 f"{self.head_dim} and v_head_dim = {self.v_head_dim}"
             )
-        _check_rope(self.rope, self.head_dim)
+        check_rope(self.rope, self.head_dim)
         if self.rope is not None and getattr(self.rope.scaling, "mscale_all_dim", None):
             raise ConfigError(
                 "mscale_all_dim multiplies the scores of latent attention: elsewhere put its "
@@ -206,7 +206,7 @@ class AttentionConfig:
         return "mqa" if self.n_kv_heads == 1 else "gqa"
 
 
-def _check_rope(rope: RopeConfig | None, width: int) -> None:
+def check_rope(rope: RopeConfig | None, width: int) -> None:
     """Refuse a rotation that does not fit the numbers it rotates."""
     if rope is None:
         return
@@ -289,7 +289,7 @@ class LatentConfig:
         check_flag("sinks", self.sinks)
         if not isinstance(self.rope, RopeConfig):
             raise ConfigError(f"rope must be a RopeConfig, got {self.rope!r:.60}")
-        _check_rope(self.rope, self.qk_rope_head_dim)
+        check_rope(self.rope, self.qk_rope_head_dim)
 
     @property
     def head_dim(self) -> int:

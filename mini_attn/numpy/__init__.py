@@ -18,6 +18,7 @@ from mini_attn.numpy.attention.softmax import logsumexp, softmax, softmax_backwa
 from mini_attn.numpy.attention.sparse import bucket_mask, count_blocks, global_mask, strided_mask
 from mini_attn.numpy.caches.block_pool import BlockPool
 from mini_attn.numpy.caches.cache import KVCache
+from mini_attn.numpy.caches.cache_compressed import CompressedCache
 from mini_attn.numpy.caches.cache_evicting import EvictingCache
 from mini_attn.numpy.caches.cache_indexed import IndexedCache
 from mini_attn.numpy.caches.cache_latent import LatentCache
@@ -58,6 +59,7 @@ from mini_attn.numpy.layers.basic import (
     layer_norm,
     rms_norm,
 )
+from mini_attn.numpy.layers.compressed import CompressedAttention
 from mini_attn.numpy.layers.decoder import Decoder, DecoderLayer
 from mini_attn.numpy.layers.experts import MixtureOfExperts, clamped_swiglu, route
 from mini_attn.numpy.layers.heads import (
@@ -93,6 +95,8 @@ __all__ = [
     "CacheOverflowError",
     "CacheStateError",
     "CheckFailed",
+    "CompressedAttention",
+    "CompressedCache",
     "ConfigError",
     "DTypeError",
     "Decoder",

@@ -18,6 +18,7 @@ from mini_attn.torch.attention.softmax import logsumexp, softmax, softmax_backwa
 from mini_attn.torch.attention.sparse import bucket_mask, count_blocks, global_mask, strided_mask
 from mini_attn.torch.caches.block_pool import BlockPool
 from mini_attn.torch.caches.cache import KVCache
+from mini_attn.torch.caches.cache_compressed import CompressedCache
 from mini_attn.torch.caches.cache_evicting import EvictingCache
 from mini_attn.torch.caches.cache_indexed import IndexedCache
 from mini_attn.torch.caches.cache_latent import LatentCache
@@ -59,6 +60,7 @@ from mini_attn.torch.layers.basic import (
     layer_norm,
     rms_norm,
 )
+from mini_attn.torch.layers.compressed import CompressedAttention
 from mini_attn.torch.layers.decoder import Decoder, DecoderLayer
 from mini_attn.torch.layers.experts import MixtureOfExperts, clamped_swiglu, route
 from mini_attn.torch.layers.heads import (
@@ -94,6 +96,8 @@ __all__ = [
     "CacheOverflowError",
     "CacheStateError",
     "CheckFailed",
+    "CompressedAttention",
+    "CompressedCache",
     "ConfigError",
     "DTypeError",
     "Decoder",

@@ -20,6 +20,7 @@ from transformers import DynamicCache
 from transformers.models.deepseek_v4 import modeling_deepseek_v4 as v4
 
 from mini_attn import plain
+from mini_attn.config import CompressedConfig, RopeConfig
 from mini_attn.plain.compressed import compressed_attention
 
 SEQ = 23
@@ -200,3 +201,54 @@ def test_the_plain_form(seed):
 
 def test_the_sample_has_both_kinds():
     assert {drawn(seed)["kind"] for seed in range(6)} == set(KINDS)
+
+
+# ---- The layers of both backends, weights by name ----
+
+
+def ours_of(lib, theirs, sizes):
+    """Our layer with their weights."""
+    config = theirs[2]
+    rope = RopeConfig("interleaved", config.compress_rope_theta, config.qk_rope_head_dim)
+    names = ("index_n_heads", "index_head_dim", "index_topk") if sizes["kind"] == "csa" else ()
+    layer = lib.CompressedAttention(
+        CompressedConfig(
+            d_model=config.hidden_size,
+            n_heads=config.num_attention_heads,
+            head_dim=config.head_dim,
+            window=config.sliding_window,
+            compress=config.compress_rates[KINDS[sizes["kind"]][0]],
+            q_lora_rank=config.q_lora_rank,
+            o_groups=config.o_groups,
+            o_lora_rank=config.o_lora_rank,
+            rope=rope,
+            sinks=True,
+            eps=config.rms_norm_eps,
+            **{name: getattr(config, name) for name in names},
+        ),
+        dtype="float64",
+    )
+    state = {name: lib.array(w.detach().numpy()) for name, w in theirs[0].state_dict().items()}
+    layer.load_state_dict(state)
+    return layer
+
+
+def ours_run(lib, layer, x, chunks):
+    cache, start, parts = layer.new_cache(len(x), SEQ), 0, []
+    for size in chunks:
+        parts.append(lib.numpy(layer(lib.array(x[:, start : start + size]), cache=cache)))
+        start += size
+    return np.concatenate(parts, axis=1)
+
+
+@seeds
+def test_the_layer_is_deepseeks(lib, seed):
+    sizes = drawn(seed)
+    with exact():
+        theirs = theirs_of(sizes)
+        x = tokens(sizes)
+        expected = run_theirs(theirs, x)
+    layer, x = ours_of(lib, theirs, sizes), x.numpy()
+    agree(lib.numpy(layer(lib.array(x))), expected)
+    for chunks in CHUNKS:
+        agree(ours_run(lib, layer, x, chunks), expected)
