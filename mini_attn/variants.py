@@ -31,6 +31,11 @@ class CacheField:
     per : str
         Name of the size that says how many tokens, complete, leave these numbers once; empty
         where each token does.
+    last : str
+        Name of the size that says of how many tokens, the last ones, they are kept; empty where
+        those of all are.
+    series : int
+        How often a token leaves them side by side, and of how many times ``last`` tokens.
 
     Examples
     --------
@@ -43,18 +48,30 @@ class CacheField:
     name: str
     factors: tuple[str, ...]
     per: str = ""
+    last: str = ""
+    series: int = 1
 
     def numbers(self, sizes: Any) -> int:
         """Numbers per token or block and layer, from an object with the named sizes."""
-        return prod(int(getattr(sizes, factor)) for factor in self.factors)
+        return self.series * prod(int(getattr(sizes, factor)) for factor in self.factors)
 
     def tokens(self, sizes: Any) -> int:
         """Tokens that leave these numbers once."""
         return int(getattr(sizes, self.per)) if self.per else 1
 
+    def kept(self, sizes: Any, tokens: int) -> int:
+        """Of so many tokens those whose numbers are kept."""
+        return min(tokens, self.series * int(getattr(sizes, self.last))) if self.last else tokens
+
     def held(self, sizes: Any, tokens: int) -> int:
         """Numbers per layer that so many tokens have left."""
-        return self.numbers(sizes) * (tokens // self.tokens(sizes))
+        return self.numbers(sizes) * (self.kept(sizes, tokens) // self.tokens(sizes))
+
+    def written(self, sizes: Any, tokens: int, new: int) -> int:
+        """Numbers per layer that the last of so many tokens leave."""
+        if self.last:
+            return self.numbers(sizes) * self.kept(sizes, new)
+        return self.held(sizes, tokens) - self.held(sizes, tokens - new)
 
 
 @dataclass(frozen=True)
@@ -150,7 +167,9 @@ class Variant:
     short : str
         A few words for a list, with sizes of a model in braces; empty means ``title``.
     compared : tuple of (str, int)
-        Sizes of its own in the table that compares all variants at one model's shape.
+        Sizes of its own in the table that compares variants at one model's shape.
+    in_comparison : bool
+        Whether that table has it.
     choice : tuple of str
         Those of ``sizes`` that say which keys a token reads, and on which no cache depends.
     group_chooses : bool
@@ -182,6 +201,7 @@ class Variant:
     step_form: str | None = None
     short: str = ""
     compared: tuple[tuple[str, int], ...] = ()
+    in_comparison: bool = True
     choice: tuple[str, ...] = ()
     group_chooses: bool = False
     asked: tuple[Size, ...] = ()
@@ -225,7 +245,7 @@ class Variant:
     @property
     def factors(self) -> tuple[str, ...]:
         """Names of all sizes that its cache depends on, each once."""
-        named = ((*field.factors, field.per) for field in self.cache)
+        named = ((*field.factors, field.per, field.last) for field in self.cache)
         return tuple(dict.fromkeys(name for names in named for name in names if name))
 
     @property
@@ -249,6 +269,21 @@ def _in_backend(path: str, backend: str) -> Any:
     return _named((path if outside else f"mini_attn.{{backend}}.{path}").format(backend=backend))
 
 
+_COMPRESSED = ("head_dim", "window", "compress", "q_lora_rank", "o_groups", "o_lora_rank")
+_ONE_KEY = (("n_kv_heads", 1), ("v_head_dim", "head_dim"))
+_WINDOW = Size("window", "Window, in tokens", most=2**20)
+_INDEX_KEY = Size(
+    "index_head_dim",
+    "Index key size",
+    word="index key",
+    why="the key by which an indexer chooses, shared by its heads",
+)
+_SPAN = Size(
+    "compress",
+    "Span, in tokens",
+    word="tokens an entry",
+    why="so many tokens, complete, leave one entry",
+)
 _SHARED = ("n_kv_heads", "head_dim", "v_head_dim")
 _KEYS_AND_VALUES = (
     CacheField("keys", ("n_kv_heads", "head_dim")),
@@ -373,7 +408,7 @@ REGISTRY: dict[str, Variant] = {
             cache_class="caches.cache_ring.SlidingWindowCache",
             short="Window, {window:,}",
             compared=(("window", 4096),),
-            asked=(Size("window", "Window, in tokens", most=2**20),),
+            asked=(_WINDOW,),
         ),
         Variant(
             name="indexed",
@@ -393,14 +428,7 @@ REGISTRY: dict[str, Variant] = {
             # The sizes of DeepSeek-V3.2's indexer.
             compared=(("index_n_heads", 64), ("index_head_dim", 128), ("index_topk", 2048)),
             choice=("index_n_heads", "index_topk"),
-            asked=(
-                Size(
-                    "index_head_dim",
-                    "Index key size",
-                    word="index key",
-                    why="the key by which an indexer chooses, shared by its heads",
-                ),
-            ),
+            asked=(_INDEX_KEY,),
         ),
         Variant(
             name="nsa",
@@ -426,6 +454,80 @@ REGISTRY: dict[str, Variant] = {
             choice=("n_blocks", "window"),
             asked=(Size("block_size", "Block, in tokens"),),
             group_chooses=True,
+        ),
+        Variant(
+            name="hca",
+            title="Heavily compressed attention",
+            stem="layers.compressed",
+            class_name="CompressedAttention",
+            config_class="CompressedConfig",
+            sizes=_COMPRESSED,
+            cache=(
+                CacheField("keys", ("n_kv_heads", "head_dim"), last="window"),
+                CacheField("entries", ("n_kv_heads", "head_dim"), per="compress"),
+                CacheField("waiting values", ("n_kv_heads", "head_dim"), last="compress"),
+                CacheField("waiting gates", ("n_kv_heads", "head_dim"), last="compress"),
+            ),
+            length_rule="all",
+            reduces_to=(),
+            references=("deepseek2026v4",),
+            page="fewer-keys#entries-that-stand-for-several-tokens",
+            fixed=_ONE_KEY,
+            cache_class="caches.cache_compressed.CompressedCache",
+            cost="mini_attn.cost.compressed.CompressedCost",
+            short="Compressed, {compress} : 1",
+            # The sizes of DeepSeek-V4's heads, window and spans, with queries projected directly.
+            compared=(
+                ("head_dim", 512),
+                ("v_head_dim", 512),
+                ("window", 128),
+                ("compress", 128),
+            ),
+            in_comparison=False,
+            asked=(_WINDOW, _SPAN),
+        ),
+        Variant(
+            name="csa",
+            title="Compressed sparse attention",
+            stem="layers.compressed",
+            class_name="CompressedAttention",
+            config_class="CompressedConfig",
+            sizes=(*_COMPRESSED, "index_n_heads", "index_head_dim", "index_topk"),
+            cache=(
+                CacheField("keys", ("n_kv_heads", "head_dim"), last="window"),
+                CacheField("entries", ("n_kv_heads", "head_dim"), per="compress"),
+                CacheField("index entries", ("n_kv_heads", "index_head_dim"), per="compress"),
+                *(
+                    CacheField(name, ("n_kv_heads", width), last="compress", series=2)
+                    for name, width in (
+                        ("waiting values", "head_dim"),
+                        ("waiting gates", "head_dim"),
+                        ("waiting index values", "index_head_dim"),
+                        ("waiting index gates", "index_head_dim"),
+                    )
+                ),
+            ),
+            length_rule="all",
+            reduces_to=(),
+            references=("deepseek2026v4",),
+            page="fewer-keys#entries-that-stand-for-several-tokens",
+            fixed=_ONE_KEY,
+            cache_class="caches.cache_compressed.CompressedCache",
+            cost="mini_attn.cost.compressed.CompressedCost",
+            short="Compressed, {compress} : 1, {index_topk:,}",
+            # The sizes of DeepSeek-V4's heads, window, spans and indexer.
+            compared=(
+                ("head_dim", 512),
+                ("v_head_dim", 512),
+                ("window", 128),
+                ("compress", 4),
+                ("index_n_heads", 64),
+                ("index_head_dim", 128),
+                ("index_topk", 512),
+            ),
+            in_comparison=False,
+            choice=("index_n_heads", "index_topk"),
+            asked=(_WINDOW, _SPAN, _INDEX_KEY),
         ),
     )
 }

@@ -199,7 +199,9 @@ class Spans(Slots):
         keys, held, waiting = self._sorts(state.arrays)
         ends = closed(state, after, self.batch, self.compress, self.series)
         means = self._closing(state, waiting, said, ends, finish) if len(ends.rows) else []
-        near = None if new == 1 else self._behind(keys, state.slots, k)
+        near = None
+        if new > 1:  # of a full ring the oldest key is too far back even for the first query
+            near = self._behind(keys, state.slots, k)[:, :, int(state.slots >= keys.shape[2]) :]
         self._stage(after, transaction, self._put_aside(state, after, transaction))
         for array, a in zip((keys, *waiting), (k, *said), strict=True):
             self._write(array, state.slots, a)
@@ -228,7 +230,7 @@ class Spans(Slots):
         return [finish(i, mean, ends.spans) for i, mean in enumerate(means)]
 
     def _behind(self, array: Any, slots: int, new: Any) -> Any:
-        """What a ring holds, in the order of its tokens, and new ones."""
+        """Put new tokens behind what a ring holds, in their order."""
         size = array.shape[2]
         order = np.arange(max(0, slots - size), slots) % size
         return self._joined([array[:, :, self._array(order)], new])
@@ -255,7 +257,7 @@ class Spans(Slots):
         return aside
 
     def _seen(self, state: Filled, after: Filled, near: Any) -> CachedSpans:
-        """What new tokens may attend to: the ring as it lies, or what it held and a chunk."""
+        """Return what new tokens may attend to: the ring as it lies, or what it held and they."""
         keys, entries, _ = self._sorts(self._filled(after))
         size, slots = self._ends[0], after.slots
         if near is None:
@@ -264,7 +266,7 @@ class Spans(Slots):
             numbers = np.arange(min(slots, size))
             numbers = slots - 1 - (slots - 1 - numbers) % size
         else:
-            keys, numbers = near, np.arange(max(0, state.slots - size), slots)
+            keys, numbers = near, np.arange(slots - near.shape[2], slots)
         in_order = after.counted and slots == len(numbers)
         positions = None if in_order else self._places(after, numbers)
         return CachedSpans(keys, tuple(entries), positions, in_order, after.counted)
@@ -282,13 +284,13 @@ class Spans(Slots):
         arrays = (keys, *entries, *said)
         return [self._view(a[:, :, :end]) for a, end in zip(arrays, ends, strict=True)]
 
-    def _cached(self, state: Filled) -> Any:
+    def _cached(self, state: Filled) -> tuple[Any, ...]:  # type: ignore[override]
         """Everything held, and the positions of all tokens so far."""
         return (*self._filled(state), self._places(state, np.arange(state.slots)))
 
     # Between steps.
 
-    def view(self) -> Any:
+    def view(self) -> tuple[Any, ...]:
         """Everything held, read-only and without a copy.
 
         ``k, entries, …, waiting values, waiting gates, …, positions``

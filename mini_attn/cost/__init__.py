@@ -1,5 +1,6 @@
 """What attention costs: FLOPs, bytes and time bounds, computed in plain integers."""
 
+from mini_attn.cost.compressed import CompressedCost, entry_pairs
 from mini_attn.cost.experts import expected_experts, expert_bounds
 from mini_attn.cost.heads import HeadsCost
 from mini_attn.cost.indexed import IndexedCost, block_reads, indexer_flops
@@ -50,6 +51,7 @@ from mini_attn.cost.work import (
 
 __all__ = [
     "DEVICES",
+    "CompressedCost",
     "Contiguous",
     "Device",
     "Evicting",
@@ -76,6 +78,7 @@ __all__ = [
     "copied_rows",
     "decode_step_flops",
     "elementwise_ops",
+    "entry_pairs",
     "expected_experts",
     "expert_bounds",
     "generation_flops",

@@ -62,7 +62,7 @@ class HeadsCost:
         values = 0 if model.reads_kv or not model.v_norm else model.n_kv_heads * model.v_head_dim
         return int(normed + values)
 
-    def dims_per_pair(self, model: Any) -> tuple[int, int]:
+    def dims_per_pair(self, model: Any) -> tuple[float, float]:
         """Numbers that a head multiplies for one cached token: for its score, and to sum up."""
         return model.head_dim, model.v_head_dim
 

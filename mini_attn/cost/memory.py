@@ -105,7 +105,7 @@ def keys_at_hand(q_len: int, kv_len: int, window: int | None) -> int:
 
 def numbers_per_token(model: Any) -> Fraction:
     """Numbers that one token leaves in one layer; those of a block count evenly to its tokens."""
-    fields = variant(model.attention).cache
+    fields = [field for field in variant(model.attention).cache if not field.last]
     return sum((Fraction(f.numbers(model), f.tokens(model)) for f in fields), Fraction(0))
 
 
@@ -153,7 +153,7 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
     -------
     int
         Bytes over all layers. What blocks of tokens leave counts evenly to their tokens, rounded
-        up.
+        up. What only the last tokens keep, where others stay, is left out: no token adds to it.
 
     Raises
     ------
@@ -230,6 +230,12 @@ def cache_bytes(
     check_count("batch", batch)
     check_count("context", context, least=0)
     kinds = keeping_kinds(model)
+    last = [field.name for field in variant(model.attention).cache if field.last]
+    if last and not isinstance(storage, Contiguous | Ring):
+        raise ConfigError(
+            f"{model.attention} writes over {' and '.join(last)} of all but the last tokens, which "
+            f"{type(storage).__name__} has no rule for: leave storage out"
+        )
     if isinstance(storage, Quantized):
         each = (k.layers * storage.layer_bytes(k.sizes, context, dtype_bytes) for k in kinds)
         return batch * sum(each)
@@ -290,7 +296,7 @@ def cache_formula(
         model, batch=batch, context=context, dtype_bytes=dtype_bytes, storage=storage
     )
     kinds = keeping_kinds(model)
-    alike = len({_spans(kind.sizes)[0] for kind in kinds}) == 1
+    alike = len({_spans(kind.sizes, context)[0] for kind in kinds}) == 1
     if isinstance(storage, Paged) and alike:  # pages of all layers hold all tokens
         kinds = [LayerKind(sum(kind.layers for kind in kinds), None, kinds[0].sizes)]
     return [
@@ -301,22 +307,25 @@ def cache_formula(
             Factor("sequences", sequences),
             Factor("bytes", dtype_bytes),
         ]
-        for place in range(len(_spans(kinds[0].sizes)))
+        for place in range(len(_spans(kinds[0].sizes, context)))
         for kind in kinds
-        for span, numbers in (_spans(kind.sizes)[place],)
-        for layers_label, tokens_label, tokens, sequences in _terms(
-            kind, batch, context, storage, span or 1
+        for span, last, numbers in (_spans(kind.sizes, context)[place],)
+        for layers_label, tokens_label, tokens, sequences in (
+            _terms(kind, batch, context, storage, span or 1)
+            if last is None
+            else [("layers", "last tokens", last, batch)]
         )
     ]
 
 
-def _spans(sizes: Any) -> list[tuple[int, int]]:
-    """Tokens that leave numbers once, 0 where each does, and how many numbers."""
-    spans: dict[int, int] = {}
+def _spans(sizes: Any, context: int) -> list[tuple[int, int | None, int]]:
+    """Tokens that leave numbers once, 0 where each does; those that keep them; how many numbers."""
+    spans: dict[tuple[int, int | None], int] = {}
     for field in variant(sizes.attention).cache:
         span = field.tokens(sizes) if field.per else 0
-        spans[span] = spans.get(span, 0) + field.numbers(sizes)
-    return list(spans.items())
+        key = span, field.kept(sizes, context) if field.last else None
+        spans[key] = spans.get(key, 0) + field.numbers(sizes)
+    return [(*key, numbers) for key, numbers in spans.items()]
 
 
 _IN_BLOCKS = {

@@ -10,7 +10,6 @@ from mini_attn.cost.listed import listed
 from mini_attn.cost.memory import (
     check_dtype_bytes,
     layer_kinds,
-    numbers_held,
     numbers_per_token,
     whole_bytes,
 )
@@ -117,7 +116,7 @@ def step_bytes(
         if kind.kept is not None:  # of the new tokens: the last ones, and first ones before them
             early = min(model.sink_tokens, kv_len - model.window) - (kv_len - q_len)
             left = min(q_len, model.window) + max(0, early)
-        new = numbers_held(kind.sizes, kv_len) - numbers_held(kind.sizes, kv_len - left)
+        new = sum(f.written(kind.sizes, kv_len, left) for f in variant(model.attention).cache)
         written += kind.layers * new
     return {
         "weights": ceil(_read_parameters(model, batch * q_len, experts) * dtype_bytes),

@@ -46,7 +46,8 @@ class Serving:
             sizes = getattr(layer.self_attn, "_cache_sizes", {})
             if "n_kv_heads" not in sizes:
                 raise ConfigError(f"layer {i} keeps no keys and values, which blocks are made for")
-            more = ", ".join(sizes.keys() - {"n_kv_heads", "head_dim", "v_head_dim"})
+            heads = ("n_kv_heads", "head_dim", "v_head_dim")
+            more = ", ".join(name for name in sizes if name not in heads)
             if more:
                 raise ConfigError(f"layer {i} keeps more than keys and values: it has {more}")
             self._pools.append(self._new_pool(n_blocks, block_size, sizes))

@@ -395,9 +395,10 @@ class ModelConfig(_Described):
     def layer_config(self, layer: int = 0) -> Any:
         """The attention of a layer, as the classes of both backends take it."""
         window = self.window_of(layer)
-        if window is None and "window" in variant(self.attention).choice:
-            window = self.window  # which it reads besides, and keeps all
-        sizes = self.named_sizes | {"window": window, "q_lora_rank": self.q_lora_rank or None}
+        if variant(self.attention).length_rule == "all":
+            window = self.window  # if any, that it reads besides what it keeps of all
+        absent = {name: None for name, size in optional_sizes().items() if not getattr(self, name)}
+        sizes = self.named_sizes | absent | {"window": window}
         sizes |= self.kind_sizes(layer)
         sizes["sink_tokens"] = self.sink_tokens if window else 0
         sizes["rope"] = self.local_rope if window and self.local_rope else self.rope

@@ -21,7 +21,7 @@ from mini_attn.plain.serving import chosen, index_scores
 
 def rotate_last(x, positions, rotary_dim, layout, theta):
     """Rotate the last numbers of each head by its position; the others stay."""
-    still, turned = np.split(x, [x.shape[-1] - rotary_dim], axis=-1)
+    still, turned = np.split(x, [max(x.shape[-1] - rotary_dim, 0)], axis=-1)
     return np.concatenate([still, rope(turned, positions, layout, theta)], axis=-1)
 
 

@@ -57,21 +57,22 @@ def _config(state: dict[str, Any]) -> ModelConfig:
         n_layers=state["n_layers"],
         d_model=1,
         n_heads=state["n_heads"],
-        n_kv_heads=entry.fix(state).get("n_kv_heads", state["n_kv_heads"]),
         head_dim=state["head_dim"],
-        v_head_dim=state["v_head_dim"],
         d_ff=1,
         vocab_size=1,
         max_context=1,
         n_kv_shared_layers=state["shared_layers"] if entry.shares_layers else 0,
+        **{name: (state | entry.fix(state))[name] for name in ("n_kv_heads", "v_head_dim")},
         **{name: state[name] for name in held},
         **unseen,
     )
 
 
 def _storage(config: ModelConfig, shared: int) -> cost.Ring | cost.Paged:
-    """Pages where a prefix is shared; a layer with a window writes over its prefix."""
-    pages = shared and variant(config.attention).length_rule == "all"
+    """Pages where a prefix is shared; a layer with a ring writes over its prefix."""
+    entry = variant(config.attention)
+    rings = any(field.last for field in entry.cache)
+    pages = shared and entry.length_rule == "all" and not rings
     return cost.Paged(BLOCK_SIZE, shared) if pages else cost.Ring()
 
 

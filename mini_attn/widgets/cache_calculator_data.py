@@ -6,7 +6,7 @@ from typing import Any
 
 from mini_attn import cost
 from mini_attn.models import MODELS
-from mini_attn.variants import REGISTRY
+from mini_attn.variants import REGISTRY, Size, Variant
 
 __all__ = ["BITS", "OWN", "calculator_schema", "layers_apart"]
 
@@ -39,7 +39,10 @@ def calculator_schema(schema: dict[str, Any]) -> dict[str, Any]:
         "weight_dtype": list(BITS),
         "device": [*cost.DEVICES, OWN],
     }
-    asked = {size.name: (entry, size) for entry in REGISTRY.values() for size in entry.cache_sizes}
+    asked: dict[str, tuple[Variant, Size]] = {}
+    for entry in REGISTRY.values():
+        for size in entry.cache_sizes:
+            asked.setdefault(size.name, (entry, size))  # the first that has it says its default
     sizes = {
         name: {
             "type": "int",

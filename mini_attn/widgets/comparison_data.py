@@ -21,7 +21,9 @@ def _changes(entry: Variant) -> dict[str, Any]:
 
 # Llama-3-8B with each kind of attention in turn; all other sizes are the same.
 ONE_SHAPE: dict[str, ModelConfig] = {
-    name: replace(_BASE, **_changes(entry)) for name, entry in REGISTRY.items()
+    name: replace(_BASE, **_changes(entry))
+    for name, entry in REGISTRY.items()
+    if entry.in_comparison
 }
 
 

@@ -119,6 +119,8 @@ OTHERS = [  # whose caches hold more than those named below
     for name, entry in REGISTRY.items()
     if entry.config_class not in ("AttentionConfig", "LatentConfig")
 ]
+# Of which some keep only what the last tokens leave, and count on without gaps.
+COUNTED = [name for name in OTHERS if any(field.last for field in REGISTRY[name].cache)]
 KINDS = (
     *("contiguous", "ring", "kept", "latent", "mixed", "shared"),
     *("quantised", "paged", "evicting", *OTHERS),
@@ -186,8 +188,9 @@ def steps(lib: Any, kind: str) -> Iterator[tuple[list[Any], Callable[[list[Any]]
         kept = forks(caches) if kind == "paged" else []  # last blocks are shared, and copied
         yield caches, lambda own: lib.decode_step(model, tokens_of(lib, 1, 1), own)
         yield caches, lambda own: lib.prefill(model, tokens_of(lib, 8, 2), own, chunk=3)
-        padded = np.array([[-1, filled, filled + 1], [filled, filled + 1, filled + 3]])
-        if kind not in ("ring", "kept", "mixed", "shared") or not filled:
+        gap = kind not in COUNTED
+        padded = np.array([[-1, filled, filled + 1], [filled, filled + 1, filled + 2 + gap]])
+        if kind not in ("ring", "kept", "mixed", "shared", *COUNTED) or not filled:
             positions = lib.array(padded)
             yield (
                 caches,

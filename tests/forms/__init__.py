@@ -24,6 +24,8 @@ class Form:
     ways: tuple[tuple[dict[str, Any], Callable[..., Any]], ...]
     # What the layer's cache holds besides and the plain form makes anew, from what it holds.
     derived: Callable[[list[Any]], list[Any]] = lambda arrays: []
+    # All that the layer's cache shows after so many tokens, where slots are not those of tokens.
+    shown: Callable[[Any, int], list[Any]] | None = None
 
 
 def own_sizes() -> dict[str, Any]:
@@ -53,6 +55,7 @@ def small_config(entry: Variant, **options: Any) -> Any:
 
 def appended(entry: Variant, config: Any, tokens: int = 2, batch: int = 1) -> list[tuple[int, ...]]:
     """Return the shapes of what a layer appends to its cache."""
-    sizes = [[getattr(config, name) for name in field.factors] for field in entry.cache
-             if not field.per]  # fmt: skip
-    return [(batch, *heads, tokens, width) for *heads, width in sizes]
+    sizes = [([getattr(config, name) for name in field.factors], field.series)
+             for field in entry.cache if not field.per]  # fmt: skip
+    return [(batch, *(series * n for n in heads), tokens, width)
+            for (*heads, width), series in sizes]  # fmt: skip

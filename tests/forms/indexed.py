@@ -9,7 +9,7 @@ from mini_attn import plain
 from mini_attn.plain import serving
 from tests.forms import Form
 
-SIZES = {"index_n_heads": 2, "index_head_dim": 4, "index_topk": 3}
+SIZES = {"index_n_heads": 2, "index_head_dim": 4, "index_topk": 2}
 
 
 def form(config: Any, state: dict[str, Any]) -> Form:

@@ -59,9 +59,9 @@ class Compressor(Module):
         self._compress, self._turn = config.compress, turn
         self._series = 1 if config.index_topk is None else 2
         kind: dict[str, Any] = {"dtype": dtype}
+        self.position_bias = np.zeros((config.compress, self._series * width), dtype_of(dtype))
         self.kv_proj = Linear(config.d_model, self._series * width, seed=seed, **kind)
         self.gate_proj = Linear(config.d_model, self._series * width, seed=seed + 1, **kind)
-        self.position_bias = np.zeros((config.compress, self._series * width), dtype_of(dtype))
         self.kv_norm = Norm(width, "rms_norm", eps=config.eps, **kind)
 
     def _said(self, x: Array, positions: Array) -> tuple[Array, Array]:
@@ -94,7 +94,11 @@ class EntryIndexer(Compressor):
         self.q_b_proj = Linear(asks, self._n_heads * width, seed=seed + 2, dtype=dtype)
         self.scorer = Scorer(config, seed=seed + 3, dtype=dtype)
 
-    def _scores(self, x: Array, asks: Array, entries: Array, forward_pass: Pass) -> Array:
-        """What entries (batch, 1, entries, width) are worth to tokens, (batch, q_len, entries)."""
+    def _asked(self, x: Array, asks: Array, forward_pass: Pass) -> tuple[Array, Array]:
+        """Queries (batch, index_n_heads, seq, width) and what each head counts for a token."""
         q = self._turn(split(self.q_b_proj._run(asks), self._n_heads), forward_pass)
-        return indexer_scores(q, entries[:, 0], self.scorer.weights_proj._run(x))
+        return q, self.scorer.weights_proj._run(x)
+
+    def _scores(self, asked: tuple[Array, Array], entries: Array) -> Array:
+        """Score entries (batch, 1, entries, width) for tokens: (batch, q_len, entries)."""
+        return indexer_scores(asked[0], entries[:, 0], asked[1])

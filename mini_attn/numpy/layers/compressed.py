@@ -208,10 +208,11 @@ class CompressedAttention(Module):
         k = self._turn(self.kv_norm._run(self.kv_proj._run(x))[:, None], forward_pass)
         found = self._entries(x, k, forward_pass, cache)
         entries, seen = found.entries[0], self._seen(q.shape[2], found, forward_pass)
-        if self.config.index_topk is not None and entries.shape[2] > self.config.index_topk:
-            own = asks, found.entries[1], forward_pass
-            scores = self.compressor.indexer._scores(x, *own)
-            entries, seen = self._chosen(entries, seen, scores)
+        if self.config.index_topk is not None:
+            asked = self.compressor.indexer._asked(x, asks, forward_pass)
+            if entries.shape[2] > self.config.index_topk:
+                scores = self.compressor.indexer._scores(asked, found.entries[1])
+                entries, seen = self._chosen(entries, seen, scores)
         near = forward_pass.visibility(q, found.k, found, cache, self.config.window).whole()
         both = np.concatenate([found.k, entries], axis=2)
         visibility = Visibility(
@@ -246,7 +247,7 @@ class CompressedAttention(Module):
         return self._parts[part]._finish(means, spans)
 
     def _seen(self, q_len: int, found: CachedSpans, forward_pass: Pass) -> Array | None:
-        """Which entries are complete for whom, (1 or batch, 1, q_len, entries); None if all are."""
+        """Return which entries are complete for whom, as a mask; None if all are."""
         if q_len == 1 and found.last_sees_all:
             return None
         complete = (np.atleast_2d(forward_pass.positions) + 1) // self.config.compress

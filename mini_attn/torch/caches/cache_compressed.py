@@ -163,8 +163,9 @@ class CompressedCache(Spans, KVCache):  # type: ignore[misc]  # tokens say more
         self._check_said(k, dict(zip(self._said, said, strict=True)), finish, Tensor)
         transaction = Transaction()
         self._append(k, values, positions, transaction, *said[1:], finish)
+        held = self._cached(self._state_in(transaction))
         transaction.commit()
-        return self.view()
+        return held
 
     def _arange(self, start: int, stop: int) -> Tensor:
         return torch.arange(start, stop, device=self._device)

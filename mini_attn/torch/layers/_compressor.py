@@ -64,9 +64,9 @@ class Compressor(Module):
         self._compress, self._turn = config.compress, turn
         self._series = 1 if config.index_topk is None else 2
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.position_bias = parameter(torch.zeros(config.compress, self._series * width), **kind)
         self.kv_proj = Linear(config.d_model, self._series * width, seed=seed, **kind)
         self.gate_proj = Linear(config.d_model, self._series * width, seed=seed + 1, **kind)
-        self.position_bias = parameter(torch.zeros(config.compress, self._series * width), **kind)
         self.kv_norm = Norm(width, "rms_norm", eps=config.eps, **kind)
 
     def _said(self, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
@@ -104,9 +104,11 @@ class EntryIndexer(Compressor):
         )
         self.scorer = Scorer(config, seed=seed + 3, dtype=dtype, device=device)
 
-    def _scores(self, x: Tensor, asks: Tensor, entries: Tensor, forward_pass: Pass) -> Tensor:
-        """What entries (batch, 1, entries, width) are worth to tokens, (batch, q_len, entries)."""
+    def _asked(self, x: Tensor, asks: Tensor, forward_pass: Pass) -> tuple[Tensor, Tensor]:
+        """Queries (batch, index_n_heads, seq, width) and what each head counts for a token."""
         q = self._turn(split(self.q_b_proj(asks), self._n_heads), forward_pass)
-        head_weights = self.scorer.weights_proj(x)
-        own = q, entries[:, 0], head_weights
-        return indexer_scores(*(tensor.detach() for tensor in own))
+        return q, self.scorer.weights_proj(x)
+
+    def _scores(self, asked: tuple[Tensor, Tensor], entries: Tensor) -> Tensor:
+        """Score entries (batch, 1, entries, width) for tokens: (batch, q_len, entries)."""
+        return indexer_scores(asked[0].detach(), entries[:, 0].detach(), asked[1].detach())

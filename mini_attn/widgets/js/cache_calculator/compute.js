@@ -94,9 +94,10 @@ function effectiveSizes(state) {
 }
 
 // The slots of a layer: tokens kept for each sequence, and tokens that are stored once for all.
-function slotsOf({ window, windowed, sizes: { shared } }, context) {
+function slotsOf({ window, windowed, fields, sizes: { shared } }, context) {
   if (window !== null) return { kept: Math.min(context, window), once: 0, rule: "window" };
-  if (windowed || !shared) return { kept: context, once: 0, rule: "all" }; // a window writes over a shared prefix
+  const rings = windowed || fields.some(({ last }) => last !== null); // they write over a shared prefix
+  if (rings || !shared) return { kept: context, once: 0, rule: "all" };
   // Whole pages; each sequence has at least its last token for itself.
   const once = Math.floor(Math.min(shared, context - 1) / BLOCK) * BLOCK;
   return { kept: Math.ceil(context / BLOCK) * BLOCK - once, once, rule: "pages" };
@@ -109,8 +110,9 @@ function fieldNumbers(layout, sizes) {
   return layout.cache.map((field) => ({
     name: field.name,
     span: field.per ? sizes[field.per] : 1, // tokens that leave these numbers once
+    last: field.last ? field.series * sizes[field.last] : null, // so many keep them; null: all
     factors: field.factors.map((name) => ({ name, value: sizes[name] })),
-    numbers: product(field.factors.map((name) => sizes[name])),
+    numbers: product([field.series, ...field.factors.map((name) => sizes[name])]),
   }));
 }
 
@@ -120,8 +122,8 @@ export const spansOf = ({ kept, once }, span) => ({
   own: Math.floor((kept + once) / span) - Math.floor(once / span), once: Math.floor(once / span),
 });
 // Numbers of so many sequences.
-const numbersOf = (terms, sequences) => sum(terms.flatMap((term) => term.fields.map(({ span, numbers }) => {
-  const { own, once } = spansOf(term, span);
+const numbersOf = (terms, sequences) => sum(terms.flatMap((term) => term.fields.map(({ span, last, numbers }) => {
+  const { own, once } = spansOf({ ...term, kept: last === null ? term.kept : Math.min(term.kept, last) }, span);
   return BigInt(term.layers) * numbers * (sequences * BigInt(own) + BigInt(once));
 })));
 const quarters = (bits) => BigInt(4 * bits); // of a bit: NVFP4 has 4 ½, MXFP4 4 ¼
@@ -134,9 +136,11 @@ function wholeBytes(numbers, bits) {
   return size / 32n;
 }
 
-// Bytes that a token adds: what a block of tokens leaves counts evenly to them, rounded up.
+// Bytes that a token adds: what a block of tokens leaves counts evenly to them, rounded up. To what
+// only the last tokens keep it adds nothing.
 function tokenBytes(kinds, bits) {
-  const fields = kinds.flatMap(({ keeps, fields }) => fields.map((field) => ({ ...field, keeps: BigInt(keeps) })));
+  const added = kinds.flatMap(({ keeps, fields }) => fields.map((field) => ({ ...field, keeps: BigInt(keeps) })));
+  const fields = added.filter(({ last }) => last === null);
   const spans = product(fields.map(({ span }) => span));
   const shares = sum(fields.map(({ span, numbers, keeps }) => (keeps * numbers * spans) / BigInt(span)));
   if (spans === 1n) return wholeBytes(shares, bits);
@@ -147,8 +151,8 @@ function tokenBytes(kinds, bits) {
 // The same for a picture's line, where rounding does not show, in bytes of all sequences.
 function byteCurve(kinds, batch, bits) {
   return (context) => layerTerms(kinds, context).reduce((bytes, { layers, fields, kept, once }) => {
-    const each = fields.reduce((all, field) => all + Number(field.numbers) / field.span, 0);
-    return bytes + (layers * (batch * kept + once) * each * bits) / 8;
+    const held = (tokens) => fields.reduce((all, { last, span, numbers }) => all + (Number(numbers) / span) * (last === null ? tokens : Math.min(tokens, last)), 0);
+    return bytes + (layers * (batch * held(kept) + held(once)) * bits) / 8;
   }, 0);
 }
 

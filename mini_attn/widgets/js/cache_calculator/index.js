@@ -26,7 +26,7 @@ const controls = [
   { key: "context", label: "Tokens per sequence (context)", kind: "log", group: "How it is used" },
   {
     key: "shared", label: "Tokens of a shared prefix", kind: "number", group: "How it is used",
-    when: (state) => !windowed(state),
+    when: layoutIs(({ length_rule, cache }) => length_rule !== "window" && !cache.some(({ last }) => last)),
   },
   {
     key: "attention", label: "Attention", kind: "select", options: variants,
@@ -36,7 +36,7 @@ const controls = [
   size("n_heads", "Query heads"),
   size("n_kv_heads", "KV heads", layoutIs(({ fixed }) => !("n_kv_heads" in fixed))),
   size("head_dim", "Head size (keys)"),
-  size("v_head_dim", "Head size (values)"),
+  size("v_head_dim", "Head size (values)", layoutIs(({ fixed }) => !("v_head_dim" in fixed))),
   ...OWN_SIZES.map(({ name, label }) => size(name, label, has(name))),
   size("full_every", "Every k-th layer is global (0: none)", windowed),
   size("shared_layers", "Layers that read another's cache", layoutIs(({ shares_layers }) => shares_layers)),

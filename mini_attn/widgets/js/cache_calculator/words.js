@@ -29,6 +29,9 @@ const WHY = {
   "complete blocks": "each stores the mean of its keys and the mean of its values",
   "complete blocks of its own": "each stores the mean of its keys and the mean of its values",
   "shared complete blocks": "their means are stored with the pages of the shared prefix, once",
+  "last tokens": "no more than a window or an unfinished entry needs, however long the sequence is",
+  entries: "one for each complete span of tokens",
+  values: "in one layer, of each token or entry",
   "shared slots": "the full pages of the shared prefix, stored once",
 };
 
@@ -122,9 +125,26 @@ function tokenWords(fields, layers) {
 
 const factorsIn = ({ fields }) => JSON.stringify(fields.map(({ factors }) => factors));
 
+// Where only the last tokens keep some numbers, each group of fields has its own count of tokens.
+function ringWords({ terms: [{ fields, layers, kept }], sizes }, each) {
+  const groups = new Map();
+  for (const { span, last, numbers } of fields) {
+    const key = `${span} ${last}`;
+    groups.set(key, { span, last, numbers: (groups.get(key)?.numbers ?? 0n) + numbers });
+  }
+  const inner = [...groups.values()].map(({ span, last, numbers }) => [
+    last === null ? number(Math.floor(kept / span), "entries") : number(Math.min(kept, last), "last tokens"),
+    sign("×"), number(Number(numbers), "values"),
+  ]);
+  return join([[number(layers, "layers")], [each], inBrackets(inner, "+"), [number(sizes.batch, "sequences")]], "×");
+}
+
 // The formula as a list of numbers with labels and signs: the product equals total_bytes.
 export function formula(result) {
   const { terms, sizes, bits } = result;
+  if (terms[0].fields.some(({ last }) => last !== null)) {
+    return ringWords(result, number(bits / 8, bits === 8 ? "byte" : "bytes"));
+  }
   const blocks = blockWords(terms[0].fields, terms[0]);
   const fields = terms[0].fields.slice(0, blocks.own.length ? 2 : undefined); // those of a token
   const each = number(bits / 8, bits === 8 ? "byte" : "bytes");
@@ -151,7 +171,7 @@ export function formula(result) {
 const withUnit = ({ value, label }) => {
   const shown = value === 0.5 ? "½" : grouped(value);
   const quiet = ["keys and values", "head size", "value size", ""].includes(label);
-  const word = value === 1 ? label.replace(/s$/, "") : label;
+  const word = value === 1 ? label.replace(/ies$/, "y").replace(/s$/, "") : label;
   return quiet ? shown : `${shown} ${value === 0.5 ? "byte" : word}`;
 };
 
