@@ -8,6 +8,7 @@ Two lines run a published model whose layout is known::
 
 from mini_attn.weights.checkpoint import from_hf, read_checkpoint
 from mini_attn.weights.codes import dequantised
+from mini_attn.weights.compressed import compressed_from_hf
 from mini_attn.weights.deepseek import from_deepseek
 from mini_attn.weights.experts import from_experts
 from mini_attn.weights.families import FAMILIES
@@ -29,6 +30,7 @@ from mini_attn.weights.state import check_state, to_numpy
 __all__ = [
     "FAMILIES",
     "check_state",
+    "compressed_from_hf",
     "config_from_hf",
     "dequantised",
     "from_deepseek",

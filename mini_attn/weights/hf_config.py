@@ -19,6 +19,8 @@ __all__ = ["config_from_hf"]
 LACKING = {  # what this package's decoder has not, and families need that are often asked for
     "bert": "attention to both sides",
     "bloom": "a norm of the embeddings",
+    "deepseek_v4": "hyper-connections, and experts that a table chooses by token: "
+    "compressed_from_hf reads its attention layers",
     "falcon": "attention and MLP in parallel",
     "gemma3": "images beside the text: pass its text_config, whose model_type is gemma3_text, and "
     "the weights whose names begin with language_model, without that beginning",

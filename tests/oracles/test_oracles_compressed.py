@@ -16,12 +16,14 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from transformers import DynamicCache
+from transformers import DynamicCache, modeling_rope_utils
 from transformers.models.deepseek_v4 import modeling_deepseek_v4 as v4
 
 from mini_attn import plain
-from mini_attn.config import CompressedConfig, RopeConfig
+from mini_attn.config import YaRN
+from mini_attn.errors import ConfigError
 from mini_attn.plain.compressed import compressed_attention
+from mini_attn.weights import compressed_from_hf, config_from_hf
 
 SEQ = 23
 KINDS = {
@@ -206,28 +208,9 @@ def test_the_sample_has_both_kinds():
 # ---- The layers of both backends, weights by name ----
 
 
-def ours_of(lib, theirs, sizes):
+def ours_of(lib, theirs):
     """Our layer with their weights."""
-    config = theirs[2]
-    rope = RopeConfig("interleaved", config.compress_rope_theta, config.qk_rope_head_dim)
-    names = ("index_n_heads", "index_head_dim", "index_topk") if sizes["kind"] == "csa" else ()
-    layer = lib.CompressedAttention(
-        CompressedConfig(
-            d_model=config.hidden_size,
-            n_heads=config.num_attention_heads,
-            head_dim=config.head_dim,
-            window=config.sliding_window,
-            compress=config.compress_rates[KINDS[sizes["kind"]][0]],
-            q_lora_rank=config.q_lora_rank,
-            o_groups=config.o_groups,
-            o_lora_rank=config.o_lora_rank,
-            rope=rope,
-            sinks=True,
-            eps=config.rms_norm_eps,
-            **{name: getattr(config, name) for name in names},
-        ),
-        dtype="float64",
-    )
+    layer = lib.CompressedAttention(compressed_from_hf(theirs[2].to_dict(), 0), dtype="float64")
     state = {name: lib.array(w.detach().numpy()) for name, w in theirs[0].state_dict().items()}
     layer.load_state_dict(state)
     return layer
@@ -248,7 +231,94 @@ def test_the_layer_is_deepseeks(lib, seed):
         theirs = theirs_of(sizes)
         x = tokens(sizes)
         expected = run_theirs(theirs, x)
-    layer, x = ours_of(lib, theirs, sizes), x.numpy()
+    layer, x = ours_of(lib, theirs), x.numpy()
     agree(lib.numpy(layer(lib.array(x))), expected)
     for chunks in CHUNKS:
         agree(ours_run(lib, layer, x, chunks), expected)
+
+
+# ---- A whole checkpoint: the layers that can be read, one by one ----
+
+RAW = {
+    "model_type": "deepseek_v4", "hidden_size": 12, "num_attention_heads": 4, "head_dim": 10,
+    "q_lora_rank": 6, "o_groups": 2, "o_lora_rank": 3, "sliding_window": 4, "index_n_heads": 9,
+    "index_head_dim": 6, "index_topk": 2, "num_hidden_layers": 5, "vocab_size": 19,
+    "moe_intermediate_size": 8, "n_routed_experts": 4, "num_experts_per_tok": 2,
+    "qk_rope_head_dim": 4, "compress_rope_theta": 100.0, "max_position_embeddings": 256,
+    "hc_mult": 2, "num_hash_layers": 1,
+}  # fmt: skip
+YARN = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "beta_fast": 8}
+DESCRIBED = {
+    "by its usual order": {},
+    "by rates": {"compress_ratios": [0, 128, 4, 4, 0], "rope_scaling": YARN},
+    "by words": {
+        "layer_types": [KINDS["csa"][0], KINDS["hca"][0], "sliding_attention"] * 2,
+        "compress_rates": {KINDS["csa"][0]: 3, KINDS["hca"][0]: 5},
+    },
+    "older": {"compress_rate_csa": 2, "compress_rate_hca": 6, "partial_rotary_factor": 0.2},
+}
+STATE = "model.layers.{}.self_attn."
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_the_layers_of_a_checkpoint(lib, name, monkeypatch):
+    """What a layer is given in their model, ours is given too: with their weights, by name."""
+    raw = RAW | DESCRIBED[name]
+    with exact():
+        monkeypatch.setattr(modeling_rope_utils, "torch", _Wide())
+        eager = {"attn_implementation": "eager", "experts_implementation": "eager"}
+        config = v4.DeepseekV4Config(**raw, **eager)
+        torch.manual_seed(2)
+        model = v4.DeepseekV4ForCausalLM(config).double().eval()
+        with torch.no_grad():
+            for weight in model.parameters():
+                torch.nn.init.normal_(weight)
+        given = {}
+        for i, layer in enumerate(model.model.layers):
+
+            def keep(_, args, out, i=i):
+                given[i] = args[0], out[0]
+
+            layer.self_attn.register_forward_hook(keep)
+        with torch.no_grad():
+            model(torch.randint(0, 19, (2, SEQ)), use_cache=False)
+    state, read = model.state_dict(), []
+    for i, (x, expected) in given.items():
+        if config.layer_types[i] == "sliding_attention":
+            with pytest.raises(ConfigError, match=f"layer {i} is 'sliding_attention': it has a"):
+                compressed_from_hf(raw, i)
+            continue
+        described = compressed_from_hf(raw, i)
+        assert described == compressed_from_hf(config.to_dict(), i)  # as their class writes it
+        layer = lib.CompressedAttention(described, dtype="float64")
+        own = {k.removeprefix(STATE.format(i)): v for k, v in state.items() if STATE.format(i) in k}
+        layer.load_state_dict({k: lib.array(v.numpy()) for k, v in own.items()})
+        x, expected = x.detach().numpy(), expected.detach().numpy()
+        agree(lib.numpy(layer(lib.array(x))), expected)
+        agree(ours_run(lib, layer, x, CHUNKS[1]), expected)
+        read.append(described)
+    assert len(read) >= 3
+    if "rope_scaling" in raw:
+        assert isinstance(read[0].rope.scaling, YaRN)
+
+
+@pytest.mark.parametrize(
+    ("change", "layer", "told"),
+    [
+        ({"model_type": "deepseek_v3"}, 0, "model_type must be deepseek_v4, got 'deepseek_v3'"),
+        ({}, 5, "layer must lie in 0 … 4, got 5"),
+        ({"num_key_value_heads": 2}, 0, "all heads read one key, got num_key_value_heads = 2"),
+        ({"compress_ratios": [7] * 5}, 0, "layer 0 is 7"),
+        ({"layer_types": ["sliding_attention"]}, 0, "5 layers need as many kinds, got 1"),
+        ({"o_groups": None}, 0, "has no 'o_groups'"),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, 0, "DynamicNTK has no meaning"),
+    ],
+)
+def test_a_description_says_what_is_wrong(change, layer, told):
+    with pytest.raises(ConfigError, match=told):
+        compressed_from_hf(RAW | change, layer)
+
+
+def test_the_decoder_is_refused_by_what_it_lacks():
+    with pytest.raises(ConfigError, match="needs hyper-connections, and experts that a table"):
+        config_from_hf(RAW)
