@@ -51,6 +51,11 @@ class CacheField:
     last: str = ""
     series: int = 1
 
+    def __str__(self) -> str:
+        times = f"{self.series} · " if self.series > 1 else ""
+        last = f" of the last {times}{self.last}" if self.last else ""
+        return times + " · ".join(self.factors) + (f" / {self.per}" if self.per else "") + last
+
     def numbers(self, sizes: Any) -> int:
         """Numbers per token or block and layer, from an object with the named sizes."""
         return self.series * prod(int(getattr(sizes, factor)) for factor in self.factors)
