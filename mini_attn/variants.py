@@ -10,126 +10,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from math import prod
 from typing import Any
 
+from mini_attn._variant_fields import CacheField, Reduction, Size
 from mini_attn.errors import ConfigError
 
 __all__ = ["REGISTRY", "CacheField", "Reduction", "Size", "Variant", "optional_sizes", "variant"]
-
-
-@dataclass(frozen=True)
-class CacheField:
-    """One array of the cache: the numbers it holds per token and layer, or per block of tokens.
-
-    Parameters
-    ----------
-    name : str
-        What is kept.
-    factors : tuple of str
-        Names of the sizes whose product is the count of numbers.
-    per : str
-        Name of the size that says how many tokens, complete, leave these numbers once; empty
-        where each token does.
-    last : str
-        Name of the size that says of how many tokens, the last ones, they are kept; empty where
-        those of all are.
-    series : int
-        How often a token leaves them side by side, and of how many times ``last`` tokens.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> CacheField("keys", ("n_kv_heads", "head_dim")).numbers(
-    ...     SimpleNamespace(n_kv_heads=8, head_dim=128))
-    1024
-    """
-
-    name: str
-    factors: tuple[str, ...]
-    per: str = ""
-    last: str = ""
-    series: int = 1
-
-    def __str__(self) -> str:
-        times = f"{self.series} · " if self.series > 1 else ""
-        last = f" of the last {times}{self.last}" if self.last else ""
-        return times + " · ".join(self.factors) + (f" / {self.per}" if self.per else "") + last
-
-    def numbers(self, sizes: Any) -> int:
-        """Numbers per token or block and layer, from an object with the named sizes."""
-        return self.series * prod(int(getattr(sizes, factor)) for factor in self.factors)
-
-    def tokens(self, sizes: Any) -> int:
-        """Tokens that leave these numbers once."""
-        return int(getattr(sizes, self.per)) if self.per else 1
-
-    def kept(self, sizes: Any, tokens: int) -> int:
-        """Of so many tokens those whose numbers are kept."""
-        return min(tokens, self.series * int(getattr(sizes, self.last))) if self.last else tokens
-
-    def held(self, sizes: Any, tokens: int) -> int:
-        """Numbers per layer that so many tokens have left."""
-        return self.numbers(sizes) * (self.kept(sizes, tokens) // self.tokens(sizes))
-
-    def written(self, sizes: Any, tokens: int, new: int) -> int:
-        """Numbers per layer that the last of so many tokens leave."""
-        if self.last:
-            return self.numbers(sizes) * self.kept(sizes, new)
-        return self.held(sizes, tokens) - self.held(sizes, tokens - new)
-
-
-@dataclass(frozen=True)
-class Size:
-    """How the calculator asks for a size that some variants alone have, and speaks of it.
-
-    Parameters
-    ----------
-    name, label : str
-        The size, and the words beside its field.
-    word, why : str
-        The words beside it in the formula, and why it stands there; empty where it does not.
-    most : int
-        The largest that can be asked for.
-
-    Examples
-    --------
-    >>> [size.label for size in REGISTRY["mla"].cache_sizes]
-    ['Latent rank', 'RoPE key size']
-    """
-
-    name: str
-    label: str
-    word: str = ""
-    why: str = ""
-    most: int = 1024
-
-
-@dataclass(frozen=True)
-class Reduction:
-    """Sizes at which one variant is another.
-
-    Parameters
-    ----------
-    to : str
-        The other variant.
-    size : str
-        The size that decides.
-    equals : str or int
-        The value at which they are one: a number, or the name of another size.
-
-    Examples
-    --------
-    >>> print(Reduction("mha", "n_kv_heads", "n_heads"))
-    n_kv_heads = n_heads
-    """
-
-    to: str
-    size: str
-    equals: str | int
-
-    def __str__(self) -> str:
-        return f"{self.size} = {self.equals}"
 
 
 @dataclass(frozen=True)
@@ -274,8 +160,6 @@ def _in_backend(path: str, backend: str) -> Any:
     return _named((path if outside else f"mini_attn.{{backend}}.{path}").format(backend=backend))
 
 
-_COMPRESSED = ("head_dim", "window", "compress", "q_lora_rank", "o_groups", "o_lora_rank")
-_ONE_KEY = (("n_kv_heads", 1), ("v_head_dim", "head_dim"))
 _WINDOW = Size("window", "Window, in tokens", most=2**20)
 _INDEX_KEY = Size(
     "index_head_dim",
@@ -283,17 +167,39 @@ _INDEX_KEY = Size(
     word="index key",
     why="the key by which an indexer chooses, shared by its heads",
 )
-_SPAN = Size(
-    "compress",
-    "Span, in tokens",
-    word="tokens an entry",
-    why="so many tokens, complete, leave one entry",
-)
+_SPAN = Size("compress", "Span, in tokens")
 _SHARED = ("n_kv_heads", "head_dim", "v_head_dim")
 _KEYS_AND_VALUES = (
     CacheField("keys", ("n_kv_heads", "head_dim")),
     CacheField("values", ("n_kv_heads", "v_head_dim")),
 )
+
+
+def _waiting(to: str, width: str, series: int) -> tuple[CacheField, ...]:
+    """Name what tokens say to entries that aren't complete."""
+    kind: dict[str, Any] = {"last": "compress", "series": series}
+    names = (f"waiting {to}values", f"waiting {to}gates")
+    return tuple(CacheField(name, ("n_kv_heads", width), **kind) for name in names)
+
+
+_ENTRIES = ("head_dim", "window", "compress", "q_lora_rank", "o_groups", "o_lora_rank")
+_RECENT = (
+    CacheField("keys", ("n_kv_heads", "head_dim"), last="window"),
+    CacheField("entries", ("n_kv_heads", "head_dim"), per="compress"),
+)
+_COMPRESSED: dict[str, Any] = {
+    "stem": "layers.compressed",
+    "class_name": "CompressedAttention",
+    "config_class": "CompressedConfig",
+    "length_rule": "all",
+    "reduces_to": (),
+    "references": ("deepseek2026v4",),
+    "page": "fewer-keys#entries-that-stand-for-several-tokens",
+    "fixed": (("n_kv_heads", 1), ("v_head_dim", "head_dim")),
+    "cache_class": "caches.cache_compressed.CompressedCache",
+    "cost": "mini_attn.cost.compressed.CompressedCost",
+    "in_comparison": False,
+}
 
 REGISTRY: dict[str, Variant] = {
     entry.name: entry
@@ -463,76 +369,25 @@ REGISTRY: dict[str, Variant] = {
         Variant(
             name="hca",
             title="Heavily compressed attention",
-            stem="layers.compressed",
-            class_name="CompressedAttention",
-            config_class="CompressedConfig",
-            sizes=_COMPRESSED,
-            cache=(
-                CacheField("keys", ("n_kv_heads", "head_dim"), last="window"),
-                CacheField("entries", ("n_kv_heads", "head_dim"), per="compress"),
-                CacheField("waiting values", ("n_kv_heads", "head_dim"), last="compress"),
-                CacheField("waiting gates", ("n_kv_heads", "head_dim"), last="compress"),
-            ),
-            length_rule="all",
-            reduces_to=(),
-            references=("deepseek2026v4",),
-            page="fewer-keys#entries-that-stand-for-several-tokens",
-            fixed=_ONE_KEY,
-            cache_class="caches.cache_compressed.CompressedCache",
-            cost="mini_attn.cost.compressed.CompressedCost",
-            short="Compressed, {compress} : 1",
-            # The sizes of DeepSeek-V4's heads, window and spans, with queries projected directly.
-            compared=(
-                ("head_dim", 512),
-                ("v_head_dim", 512),
-                ("window", 128),
-                ("compress", 128),
-            ),
-            in_comparison=False,
+            sizes=_ENTRIES,
+            cache=(*_RECENT, *_waiting("", "head_dim", 1)),
+            compared=(("compress", 128),),
             asked=(_WINDOW, _SPAN),
+            **_COMPRESSED,
         ),
         Variant(
             name="csa",
             title="Compressed sparse attention",
-            stem="layers.compressed",
-            class_name="CompressedAttention",
-            config_class="CompressedConfig",
-            sizes=(*_COMPRESSED, "index_n_heads", "index_head_dim", "index_topk"),
+            sizes=(*_ENTRIES, "index_n_heads", "index_head_dim", "index_topk"),
             cache=(
-                CacheField("keys", ("n_kv_heads", "head_dim"), last="window"),
-                CacheField("entries", ("n_kv_heads", "head_dim"), per="compress"),
+                *_RECENT,
                 CacheField("index entries", ("n_kv_heads", "index_head_dim"), per="compress"),
-                *(
-                    CacheField(name, ("n_kv_heads", width), last="compress", series=2)
-                    for name, width in (
-                        ("waiting values", "head_dim"),
-                        ("waiting gates", "head_dim"),
-                        ("waiting index values", "index_head_dim"),
-                        ("waiting index gates", "index_head_dim"),
-                    )
-                ),
+                *_waiting("", "head_dim", 2),
+                *_waiting("index ", "index_head_dim", 2),
             ),
-            length_rule="all",
-            reduces_to=(),
-            references=("deepseek2026v4",),
-            page="fewer-keys#entries-that-stand-for-several-tokens",
-            fixed=_ONE_KEY,
-            cache_class="caches.cache_compressed.CompressedCache",
-            cost="mini_attn.cost.compressed.CompressedCost",
-            short="Compressed, {compress} : 1, {index_topk:,}",
-            # The sizes of DeepSeek-V4's heads, window, spans and indexer.
-            compared=(
-                ("head_dim", 512),
-                ("v_head_dim", 512),
-                ("window", 128),
-                ("compress", 4),
-                ("index_n_heads", 64),
-                ("index_head_dim", 128),
-                ("index_topk", 512),
-            ),
-            in_comparison=False,
             choice=("index_n_heads", "index_topk"),
             asked=(_WINDOW, _SPAN, _INDEX_KEY),
+            **_COMPRESSED,
         ),
     )
 }

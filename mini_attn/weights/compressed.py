@@ -91,7 +91,7 @@ def compressed_from_hf(config: Mapping[str, Any], layer: int) -> CompressedConfi
 
 
 def _kinds(config: Mapping[str, Any]) -> list[Any]:
-    """What each layer is: by words, by its rate in older files, or as the family usually has it."""
+    """Say what each layer is: in words, by its rate in older files, or as the family usually is."""
     n_layers = count(config, "num_hidden_layers")
     kinds, rates = entry(config, "layer_types", None), entry(config, "compress_ratios", None)
     if kinds is None and rates is not None:
@@ -105,7 +105,7 @@ def _kinds(config: Mapping[str, Any]) -> list[Any]:
 
 
 def _rate(config: Mapping[str, Any], kind: str) -> Any:
-    """How many tokens an entry of a layer stands for."""
+    """Count the tokens that an entry of a layer stands for."""
     old = {SPARSE: "compress_rate_csa", HEAVY: "compress_rate_hca"}[kind]
     rates = mapping("compress_rates", entry(config, "compress_rates", None) or {})
     return count(config, old, None) or count(rates, kind, RATES[kind])

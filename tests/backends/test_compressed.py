@@ -145,6 +145,27 @@ def test_the_latest_append_can_be_taken_back(lib, rng, kind, latest):
     np.testing.assert_allclose(out[:, begin:], expected, atol=1e-11)
 
 
+@kinds
+@pytest.mark.parametrize("kept", [1, 2, 3, 4])
+def test_before_a_ring_wraps_any_crop_will_do(lib, rng, kind, kept):
+    """Of a row that began with padding as many tokens go as of the others."""
+    layer, x = layer_of(lib, kind, window=9, compress=5), rng.standard_normal((2, SEQ, 8))
+    positions = np.maximum(np.arange(SEQ) - np.array([[0], [2]]), -1)
+    cache = layer.new_cache(2, SEQ)
+    run(lib, layer, rng.standard_normal((2, 5, 8)), cache, positions[:, :5])
+    cache.crop(kept)
+    assert lib.numpy(cache.length).tolist() == [kept, max(kept - 2, 0)]
+    cache.crop(0)
+    in_steps(lib, layer, x, cache, [3, 2], positions)
+    cache.crop(kept)
+    places = positions[:, kept:] if kept == 1 else None  # there is padding to come
+    out = run(lib, layer, x[:, kept:], cache, places)
+    expected = run(lib, layer, x, positions=positions)
+    np.testing.assert_allclose(
+        out[positions[:, kept:] >= 0], expected[:, kept:][positions[:, kept:] >= 0], atol=1e-11
+    )
+
+
 def test_a_crop_into_a_closed_span_is_refused(lib, rng):
     """The tokens of a span are gone with its entry; while no ring has wrapped they are there."""
     layer, x = layer_of(lib), rng.standard_normal((1, SEQ, 8))

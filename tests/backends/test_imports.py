@@ -21,6 +21,7 @@ LAYERS = [
     {"errors"},
     {"shapes"},
     {"config"},
+    {"_variant_fields"},
     {"variants", "example"},
     {"models"},
     {"cost", "caching", "plain", "weights", "equivalences", "questions"},

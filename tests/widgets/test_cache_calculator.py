@@ -315,6 +315,31 @@ def test_formula_shows_the_numbers_that_make_the_total() -> None:
     assert int(less) == 2 * 32 * 8 * 128 * 2 * ((4096 + 41) * 16 + 4096 + 40)
 
 
+def test_formula_counts_what_only_the_last_tokens_keep() -> None:
+    """Keys of a window, entries, and what waits: each with its own count, none with pages."""
+    body = """
+    const { compute, settle, table, describe } = living.registry.cache_calculator;
+    return input.map((state) => {
+      const result = compute(settle(state));
+      return [table(result).rows.at(-1)[1], result.total_bytes];
+    });"""
+    use = {**DEFAULTS, "model": "own", "n_layers": 3, "head_dim": 512, "window": 128, "batch": 2}
+    states = [
+        {**use, "attention": "hca", "compress": 128, "shared": 4096},
+        {**use, "attention": "csa", "compress": 4, "index_head_dim": 128},
+    ]
+    (hca, heavy), (csa, sparse) = run(body, states)
+    assert hca.startswith(
+        "3 layers × 2 bytes × (128 last tokens × 1,536 values + 64 entries × 512 values)"
+        " × 2 sequences = "
+    )
+    assert int(heavy) == 3 * 2 * 2 * (128 * 512 + 64 * 512 + 128 * 2 * 512)
+    assert (
+        "(128 last tokens × 512 values + 2,048 entries × 640 values + 8 last tokens × 2,560" in csa
+    )
+    assert int(sparse) == 3 * 2 * 2 * (128 * 512 + 2048 * 640 + 8 * 2 * 2 * 640)
+
+
 def test_schema_lists_what_the_package_knows() -> None:
     assert SCHEMA["model"]["values"] == [*MODELS, "own"]
     assert SCHEMA["attention"]["values"] == list(REGISTRY)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Closed, Filled, Spans, Transaction
-from mini_attn.numpy.attention._spans import span_means
 from mini_attn.numpy.caches.cache import KVCache
 from mini_attn.shapes import DType, check_count
 
@@ -172,3 +171,18 @@ class CompressedCache(Spans, KVCache):  # type: ignore[misc]  # tokens say more
 
     def _means(self, values: Array, gates: Array, ends: Closed) -> Array:
         return span_means(values, gates, ends)
+
+
+def span_means(values: Array, gates: Array, ends: Closed) -> Array:
+    """Gated means (m, width) of spans whose tokens lie at ``ends.numbers``.
+
+    Values and gates are (batch, series, seq, width); of a span that is not there nothing counts.
+    """
+    series = np.arange(ends.there.shape[1])[:, None]
+    numbers = np.where(ends.there[..., None], ends.numbers, 0)
+    at = ends.rows[:, None, None], series, numbers  # (m, series, compress)
+    wide = np.promote_types(values.dtype, np.float32)
+    gates = np.where(ends.there[..., None, None], gates[at].astype(wide, copy=False), -np.inf)
+    shares = np.exp(gates - gates.max(axis=(1, 2), keepdims=True))  # (m, series, compress, width)
+    shares /= shares.sum(axis=(1, 2), keepdims=True)
+    return np.asarray((shares * values[at]).sum(axis=(1, 2)))

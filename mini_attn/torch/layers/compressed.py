@@ -10,22 +10,118 @@ from torch import Tensor
 
 from mini_attn.caching import CachedSpans, Filled, advanced, closed
 from mini_attn.caching.validation import check_cache
-from mini_attn.config import CompressedConfig
+from mini_attn.config import CompressedConfig, RopeConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import DType, check_count
-from mini_attn.torch._module import Module, check_tokens, kind_of, wide
+from mini_attn.torch._module import Module, check_tokens, kind_of, parameter, wide
 from mini_attn.torch.attention._sinks import draw_sinks
-from mini_attn.torch.attention._spans import span_means
 from mini_attn.torch.attention._visibility import Visibility
 from mini_attn.torch.attention.dot_product import attend
-from mini_attn.torch.caches.cache_compressed import CompressedCache
-from mini_attn.torch.layers._compressor import Compressor, EntryIndexer, Turn
+from mini_attn.torch.caches.cache_compressed import CompressedCache, span_means
 from mini_attn.torch.layers._heads import merge, split
 from mini_attn.torch.layers._pass import Pass, begin_pass
 from mini_attn.torch.layers.basic import Linear, Norm
-from mini_attn.torch.layers.indexed import chosen_keys, top_indices
+from mini_attn.torch.layers.indexed import chosen_keys, indexer_scores, top_indices
+from mini_attn.torch.positions._rotary import Rotary
+from mini_attn.torch.positions.rope import rotate
 
 __all__ = ["CompressedAttention"]
+
+
+class Turn:
+    """The rotation of the last numbers of heads; of none without a configuration."""
+
+    def __init__(self, rope: RopeConfig | None, width: int) -> None:
+        self._rotary = None if rope is None else Rotary(rope, width)
+        self._still = 0 if rope is None else width - (rope.rotary_dim or width)
+
+    def __call__(self, x: Tensor, forward_pass: Pass, *, back: bool = False) -> Tensor:
+        """Rotate (batch, heads, seq, width) to the pass's positions, or back from them."""
+        if self._rotary is None:
+            return x
+        cos, sin = forward_pass.tables(self._rotary, x.dtype)
+        return self._last(x, cos, -sin if back else sin)
+
+    def entries(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Rotate (m, width), each to a position of its own."""
+        if self._rotary is None:
+            return x
+        cos, sin = self._rotary.tables(positions, x.dtype)
+        return self._last(x[None, None], cos, sin)[0, 0]
+
+    def _last(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        assert self._rotary is not None
+        (turned,) = rotate(cos, sin, self._rotary.layout, x[..., self._still :])
+        return torch.cat([x[..., : self._still], turned], dim=-1)
+
+
+class Compressor(Module):
+    """What tokens say to their entries, and what becomes of their means."""
+
+    indexer: EntryIndexer
+
+    def __init__(
+        self,
+        config: CompressedConfig,
+        width: int,
+        turn: Turn,
+        *,
+        seed: int,
+        dtype: DType,
+        device: Any,
+    ) -> None:
+        super().__init__()
+        self._compress, self._turn = config.compress, turn
+        self._series = 1 if config.index_topk is None else 2
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.position_bias = parameter(torch.zeros(config.compress, self._series * width), **kind)
+        self.kv_proj = Linear(config.d_model, self._series * width, seed=seed, **kind)
+        self.gate_proj = Linear(config.d_model, self._series * width, seed=seed + 1, **kind)
+        self.kv_norm = Norm(width, "rms_norm", eps=config.eps, **kind)
+
+    def _said(self, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Values and gates (batch, series, seq, width) of tokens."""
+        gates = self.gate_proj(x) + self.position_bias[positions % self._compress]
+        return split(self.kv_proj(x), self._series), split(gates, self._series)
+
+    def _finish(self, means: Tensor, spans: Any) -> Tensor:
+        """Entries (m, width) of means, at the position of their span's first token."""
+        normed = self.kv_norm(means.to(self.kv_norm.weight.dtype))
+        first = torch.as_tensor(spans * self._compress, device=means.device)
+        return self._turn.entries(normed, first)
+
+
+class Scorer(Module):
+    """How much each head of an indexer counts for a token."""
+
+    def __init__(self, config: CompressedConfig, *, seed: int, dtype: DType, device: Any) -> None:
+        super().__init__()
+        heads = config.index_n_heads or 0
+        self.weights_proj = Linear(config.d_model, heads, seed=seed, dtype=dtype, device=device)
+
+
+class EntryIndexer(Compressor):
+    """A compressor of smaller entries, and the queries that are compared with them."""
+
+    def __init__(self, config: CompressedConfig, *, seed: int, dtype: DType, device: Any) -> None:
+        width = config.index_head_dim or 0
+        turn = Turn(config.index_rope, width)
+        super().__init__(config, width, turn, seed=seed, dtype=dtype, device=device)
+        self._n_heads = config.index_n_heads or 0
+        asks = config.q_lora_rank or config.d_model
+        self.q_b_proj = Linear(
+            asks, self._n_heads * width, seed=seed + 2, dtype=dtype, device=device
+        )
+        self.scorer = Scorer(config, seed=seed + 3, dtype=dtype, device=device)
+
+    def _asked(self, x: Tensor, asks: Tensor, forward_pass: Pass) -> tuple[Tensor, Tensor]:
+        """Queries (batch, index_n_heads, seq, width) and what each head counts for a token."""
+        q = self._turn(split(self.q_b_proj(asks), self._n_heads), forward_pass)
+        return q, self.scorer.weights_proj(x)
+
+    def _scores(self, asked: tuple[Tensor, Tensor], entries: Tensor) -> Tensor:
+        """Score entries (batch, 1, entries, width) for tokens: (batch, q_len, entries)."""
+        return indexer_scores(asked[0].detach(), entries[:, 0].detach(), asked[1].detach())
 
 
 class CompressedAttention(Module):
