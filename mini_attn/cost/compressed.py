@@ -53,8 +53,8 @@ def entry_pairs(
 
     Notes
     -----
-    Of a million tokens a query of DeepSeek-V4 reads 128 keys and 512 entries in one kind of layer,
-    and 128 keys and 7,812 entries in the other.
+    Of a million tokens a query of DeepSeek-V4-Flash reads 128 keys and 512 entries in one kind of
+    layer, and 128 keys and 7,812 entries in the other.
 
     References
     ----------

@@ -381,6 +381,36 @@ def test_beams_read_the_entries_that_they_continue(lib, kind):
         np.testing.assert_allclose(score, own, atol=1e-8)
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_decoder_of_both_kinds_and_a_window(lib, wrapped):
+    """As DeepSeek-V4 alternates them; a wrapped layer is met from outside, its cache too."""
+    window = AttentionConfig(8, 2, 4, n_kv_heads=1, window=4, rope=RopeConfig("half"))
+    layers = (config_of("hca"), config_of("csa, grouped"), window)
+    config = DecoderConfig(13, 3, layers, d_ff=6, max_positions=30, positions="none")
+    model = lib.Decoder(config, seed=4, dtype="float64")
+    if wrapped:
+        for layer in model.layers:
+            wrap(lib, layer.self_attn)
+    rng = np.random.default_rng(8)
+    tokens = lib.array(rng.integers(0, 13, (2, SEQ)))
+    expected, caches = lib.numpy(model(tokens)), model.new_caches(2, SEQ)
+    parts = [model(tokens[:, :7], caches=caches)]
+    parts += [model(tokens[:, i : i + 1], caches=caches) for i in range(7, SEQ)]
+    out = np.concatenate([lib.numpy(part) for part in parts], axis=1)
+    np.testing.assert_allclose(out, expected, atol=1e-11)
+
+
+def wrap(lib, layer):
+    """Let a layer be called as one that is not this package's."""
+    if lib.name == "torch":
+        layer.register_forward_hook(lambda *_: None)
+        return
+    kind = type(layer)
+    layer.__class__ = type(
+        "Own", (kind,), {"__call__": lambda self, *a, **b: kind.__call__(self, *a, **b)}
+    )
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_narrow_types_stay_near(lib, rng, dtype):
     layer, x = layer_of(lib), rng.standard_normal((2, SEQ, 8))
