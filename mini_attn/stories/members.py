@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
+from mini_attn.config import (
+    AttentionConfig,
+    CompressedConfig,
+    DecoderConfig,
+    LatentConfig,
+    RopeConfig,
+)
 from mini_attn.errors import ConfigError
 
 __all__ = ["LONGEST", "MEMBERS", "Member"]
@@ -25,6 +31,7 @@ class Member:
     positions: str = "none"
     latent: int | None = None  # the rank
     shares: bool = False  # the last layer reads what the one before it keeps
+    compress: int | None = None  # tokens of an entry, beside a window of 16
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -44,6 +51,11 @@ class Member:
             attention = LatentConfig(
                 d_model, n_heads, self.latent, HEAD_DIM, 8, HEAD_DIM, rope=rope
             )
+        elif self.compress is not None:
+            attention = CompressedConfig(
+                d_model=d_model, n_heads=n_heads, head_dim=HEAD_DIM, window=HEAD_DIM,
+                compress=self.compress, rope=RopeConfig("half", rotary_dim=HEAD_DIM // 2),
+            )  # fmt: skip
         else:
             turned = rope if self.rope else None
             attention = AttentionConfig(d_model, n_heads, HEAD_DIM, rope=turned, **self.options)
@@ -69,6 +81,7 @@ MEMBERS = {
     "shared": Member(
         "the last layer reads the keys and values of the one before", "shared layers", shares=True
     ),
+    "compressed": Member("an entry for 4 tokens, and a window of 16", "compressed 4:1", compress=4),
     "alibi": Member("ALiBi instead of RoPE", "ALiBi", rope=False, options={"alibi": True}),
     "learned": Member(
         "learned positions instead of RoPE", "learned positions", rope=False, positions="learned"
