@@ -13,7 +13,7 @@ from functools import partial
 
 import mini_attn.torch as mt
 from benchmarks.quoted import quote
-from mini_attn.config import LatentConfig
+from mini_attn.config import CompressedConfig, LatentConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.stories import WORDS
@@ -42,6 +42,8 @@ WINDOWS = [
 def keepings(plan: Plan) -> list[Keeping]:
     """The ways in which a member's cache is kept."""
     attention = MEMBERS[plan.member].config(len(WORDS), plan.n_layers, plan.d_model).attentions[0]
+    if isinstance(attention, CompressedConfig):  # its entries are rounded in no other type
+        return NUMBERS[:1]
     if isinstance(attention, LatentConfig):  # codes by token are another experiment there
         return NUMBERS + CODES
     if attention.window is not None:  # its ring has no codes

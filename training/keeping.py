@@ -11,7 +11,13 @@ from torch import Tensor
 
 import mini_attn.torch as mt
 from mini_attn.caching import Cached, Transaction
-from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, codings
+from mini_attn.config import (
+    AttentionConfig,
+    CompressedConfig,
+    DecoderConfig,
+    LatentConfig,
+    codings,
+)
 from mini_attn.cost import Quantized, cache_bytes
 from mini_attn.errors import ConfigError
 from mini_attn.models import ModelConfig
@@ -66,7 +72,7 @@ class Keeping:
         return replace(config, attention=kept)
 
 
-def _attention(config: DecoderConfig) -> AttentionConfig | LatentConfig:
+def _attention(config: DecoderConfig) -> AttentionConfig | CompressedConfig | LatentConfig:
     """The attention that all layers have."""
     return config.attentions[0]
 
@@ -107,7 +113,11 @@ class _CodedLatents(mt.QuantizedKVCache):
 
 def caches(config: DecoderConfig, keeping: Keeping, batch: int, capacity: int) -> list[Any]:
     """An empty cache for each layer."""
-    one = _attention(config)
+    one, keepers = _attention(config), config.keeping_layers
+    if isinstance(one, CompressedConfig):
+        if keeping != Keeping(32, 32):
+            raise ConfigError(f"entries of several tokens are kept in float32, got {keeping}")
+        return [mt.CompressedAttention(one).new_cache(batch, capacity) for _ in keepers]
     if isinstance(one, LatentConfig):
         sizes: tuple[int, ...] = (one.kv_lora_rank, one.qk_rope_head_dim)
         kinds: Sequence[Any] = (mt.LatentCache, _NarrowLatents, _CodedLatents)
@@ -122,7 +132,7 @@ def caches(config: DecoderConfig, keeping: Keeping, batch: int, capacity: int) -
         kind, options = kinds[2], keeping.options()
     else:
         kind = kinds[keeping.k_bits == 16]
-    return [kind(batch, *sizes, capacity, **options) for _ in range(config.n_layers)]
+    return [kind(batch, *sizes, capacity, **options) for _ in keepers]
 
 
 class Reading:
@@ -179,5 +189,6 @@ def sizes_of(config: DecoderConfig) -> ModelConfig:
     return ModelConfig(
         "member", "Member of the family", "mini_attn.stories", one.variant,
         n_layers=config.n_layers, d_model=config.d_model, d_ff=config.d_ff,
-        vocab_size=config.vocab_size, max_context=config.max_positions, **sizes,
+        vocab_size=config.vocab_size, max_context=config.max_positions,
+        n_kv_shared_layers=config.n_layers - len(config.keeping_layers), **sizes,
     )  # fmt: skip

@@ -35,6 +35,11 @@ class Member:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def on_pages(self) -> bool:
+        """Return whether a page's decoder can run it: one whose layers each keep all tokens."""
+        return not self.shares and self.compress is None
+
+    @property
     def kind(self) -> str:
         """What it is compared in: "windows", "positions", or else "caches"."""
         if not self.rope:
@@ -68,7 +73,7 @@ class Member:
             norm="rms_norm",
             positions=self.positions,
             mlp_bias=False,
-            kv_sources=(*range(n_layers - 1), n_layers - 2) if self.shares else None,
+            kv_sources=(*range(n_layers - 1), max(n_layers - 2, 0)) if self.shares else None,
         )
 
 

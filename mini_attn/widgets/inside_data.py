@@ -67,7 +67,7 @@ def inside_model() -> dict[str, Any]:
     thousandths = np.rint(1000 * attention_maps(model, ids[None])[:, 0]).astype(int)
     maps = thousandths.reshape(-1, *thousandths.shape[-2:])
     return {
-        "members": {name: member.title for name, member in MEMBERS.items()},
+        "members": {name: one.title for name, one in MEMBERS.items() if one.on_pages},
         "costs": costs.round(4).tolist(),
         "nats": nats[-1].round(4).tolist(),
         "maps": [[" ".join(map(str, r[: i + 1])) for i, r in enumerate(m)] for m in maps.tolist()],

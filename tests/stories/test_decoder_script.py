@@ -60,7 +60,7 @@ MIXED = DecoderConfig(
 )  # fmt: skip
 SMALL = AttentionConfig(8, 2, 4, window=3)
 CONFIGS = {
-    **{name: member.config(len(WORDS)) for name, member in MEMBERS.items()},
+    **{name: one.config(len(WORDS)) for name, one in MEMBERS.items() if one.on_pages},
     "mixed": MIXED,
     "gelu": DecoderConfig(
         23, 1, SMALL, 16, TOKENS, activation="gelu", positions="sinusoidal", mlp_bias=False

@@ -11,7 +11,7 @@ from mini_attn.stories import WORDS, sample_rows
 from mini_attn.stories.inside import attention_maps, matrix_inputs, without_heads, word_losses
 from mini_attn.stories.members import MEMBERS
 
-OPEN = [name for name, member in MEMBERS.items() if member.latent is None]
+OPEN = [name for name, one in MEMBERS.items() if one.latent is None and one.on_pages]
 ROWS = sample_rows(2, 40, seed=4)
 
 
