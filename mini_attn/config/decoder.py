@@ -145,7 +145,10 @@ class DecoderConfig:
             return
         widths = tuple(check_count("d_ff", width) for width in self.d_ff)
         if len(widths) != self.n_layers:
-            raise ConfigError(f"{self.n_layers} layers need one d_ff or as many, got {len(widths)}")
+            raise ConfigError(
+                f"d_ff must be a whole number or one for each of {self.n_layers} layers, "
+                f"got {len(widths)}"
+            )
         object.__setattr__(self, "d_ff", widths[0] if len(set(widths)) == 1 else widths)
 
     def _check_sources(self) -> None:

@@ -41,7 +41,7 @@ def _tables(model: Any) -> dict[str, int]:
 
 
 def _per_layer(model: Any) -> int:
-    """What makes and takes the inputs of each layer, without their table; and layers' scalars."""
+    """Weights of the inputs of each layer, without their table, and layers' scalars."""
     inner, d_model = model.per_layer_dim, model.d_model
     scalars = model.n_layers if model.layer_scalars else 0
     if not inner:

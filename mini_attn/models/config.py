@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 from mini_attn.config import DecoderConfig, ExpertConfig, QueryGrowth, RopeConfig
 from mini_attn.config.experts import ROUTINGS
 from mini_attn.errors import ConfigError
+from mini_attn.models._layer_kinds import LayerKinds
 from mini_attn.shapes import check_choice, check_count, check_flag, check_heads, check_positive
 from mini_attn.variants import REGISTRY, optional_sizes, variant
 
@@ -96,7 +95,7 @@ def _signature() -> inspect.Signature:
     )
 
 
-class ModelConfig(_Described):
+class ModelConfig(LayerKinds, _Described):
     """The sizes and options of a model: what its costs depend on and its decoder is made of.
 
     Parameters
@@ -174,6 +173,8 @@ class ModelConfig(_Described):
         Whether what a layer gives is multiplied by a number of the layer's.
     wide_readers : bool
         Whether layers that read another's keys and values have an MLP of twice the width.
+    query_growth : QueryGrowth or None
+        How queries grow with their position, as in `AttentionConfig`.
     **sizes : int or None
         Sizes that some variants alone have, under the registry's names: ``window``,
         ``kv_lora_rank`` and so on. All can be read as attributes: where a model has no such size,
@@ -241,26 +242,6 @@ class ModelConfig(_Described):
                 f"beside them, got {self.full_layers!r:.80} and full_every = {self.full_every}"
             )
 
-    def _check_kinds(self) -> None:
-        """Refuse layers of two sizes or that share where there is nothing to differ or to read."""
-        own = {name: getattr(self, name) for name in ("full_head_dim", "full_n_kv_heads")}
-        if any(own.values()):
-            if self.window is None or variant(self.attention).length_rule != "window":
-                raise ConfigError(f"{self.attention} has layers of one kind, got {own}")
-            check_heads(self.n_heads, self.full_n_kv_heads or self.n_kv_heads)
-        shared = self.n_kv_shared_layers
-        if not shared:
-            return
-        if not variant(self.attention).shares_layers:
-            raise ConfigError(f"layers share keys and values of heads, got {self.attention}")
-        kept = {self.window_of(layer) for layer in range(self.n_layers - shared)}
-        needed = {self.window_of(layer) for layer in range(self.n_layers)}
-        if needed - kept:
-            raise ConfigError(
-                f"the last {shared} of {self.n_layers} layers read others, and no layer before "
-                f"them sees {' or '.join(str(each or 'all') for each in needed - kept)} keys"
-            )
-
     def _check_experts(self) -> None:
         """Refuse a mixture of experts that has no work or cannot choose."""
         if not self.expert_d_ff or self.n_dense_layers > self.n_layers:
@@ -320,77 +301,6 @@ class ModelConfig(_Described):
     def norms_per_layer(self) -> int:
         """Normalizations in a layer."""
         return _NORMS_PER_LAYER[self.norm_placement]
-
-    @property
-    def n_full_layers(self) -> int:
-        """Layers that keep every token."""
-        if self.window is None or variant(self.attention).length_rule == "all":
-            return self.n_layers
-        if self.full_layers:
-            return len(self.full_layers)
-        return self.n_layers // self.full_every if self.full_every else 0
-
-    @property
-    def shrinks(self) -> tuple[str, ...]:
-        """Factors of the cache that are smaller than with multi-head attention of its heads.
-
-        The fourth, bits per value, is up to who runs the model.
-
-        Examples
-        --------
-        >>> from mini_attn.models import MODELS
-        >>> MODELS["gpt2"].shrinks, MODELS["gemma-3-4b"].shrinks
-        ((), ('entries', 'values'))
-        """
-        smaller = {
-            "layers": self.n_kv_shared_layers > 0,
-            "entries": self.n_full_layers < self.n_layers,
-            "values": any(map(self._keeps_fewer_values, range(self.n_layers))),
-        }
-        return tuple(factor for factor, is_smaller in smaller.items() if is_smaller)
-
-    def _keeps_fewer_values(self, layer: int) -> bool:
-        """Return whether a token leaves less in a layer than keys and values of all its heads."""
-        sizes = SimpleNamespace(**self.named_sizes | self.kind_sizes(layer))
-        fields = variant(self.attention).cache
-        kept = sum(Fraction(each.numbers(sizes), each.tokens(sizes)) for each in fields)
-        return kept < sizes.n_heads * (sizes.head_dim + sizes.v_head_dim)
-
-    def window_of(self, layer: int) -> int | None:
-        """Last keys that a layer keeps, layers counted from 0; None where it keeps all."""
-        every = variant(self.attention).length_rule == "all"
-        in_turn = self.full_every and (layer + 1) % self.full_every == 0
-        if every or in_turn or layer in self.full_layers:
-            return None
-        return self.window
-
-    def source_of(self, layer: int) -> int:
-        """The layer whose keys and values a layer reads: itself, or the last that sees as far."""
-        own = self.n_layers - self.n_kv_shared_layers
-        if layer < own:
-            return layer
-        return max(i for i in range(own) if self.window_of(i) == self.window_of(layer))
-
-    def d_ff_of(self, layer: int) -> int:
-        """Return the width of a layer's MLP."""
-        return self.d_ff * (2 if self.wide_readers and self.source_of(layer) != layer else 1)
-
-    @property
-    def reads_kv(self) -> bool:
-        """Return False, as a whole model reads no other layer's keys and values."""
-        return False
-
-    def kind_sizes(self, layer: int) -> dict[str, Any]:
-        """Sizes of a layer that differ from the model's own, and whether it reads another's."""
-        if self.window is None or self.window_of(layer) is not None:
-            sizes: dict[str, Any] = {"k_eq_v": self.k_eq_v and self.window is None}
-        else:
-            sizes = {"k_eq_v": self.k_eq_v}
-            if self.full_head_dim:
-                sizes |= dict.fromkeys(("head_dim", "v_head_dim"), self.full_head_dim)
-            if self.full_n_kv_heads:
-                sizes["n_kv_heads"] = self.full_n_kv_heads
-        return sizes | {"reads_kv": layer >= self.n_layers - self.n_kv_shared_layers}
 
     def layer_config(self, layer: int = 0) -> Any:
         """The attention of a layer, as the classes of both backends take it."""

@@ -112,7 +112,7 @@ def flags():
 
 def test_every_field_is_tried_below():
     others = {"attention", "experts", "rope", "scaling", "short_factor", "long_factor"}
-    others |= {"query_growth", "kv_sources"}  # tried elsewhere
+    others |= {"query_growth", "kv_sources", "per_layer_dim"}  # tried elsewhere
     for kind, good in GOOD.items():
         named = {
             name for table in (COUNTS, FROM_ZERO, NUMBERS, WORDS) for name in table.get(kind, ())

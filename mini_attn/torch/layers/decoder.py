@@ -161,7 +161,7 @@ class DecoderLayer(Module):
         return self._finish(x, forward_pass.inputs) if self._ends_otherwise else x
 
     def _finish(self, x: Tensor, inputs: Any) -> Tensor:
-        """What follows the blocks where a layer has numbers of its own for each token, or one."""
+        """Add what the layer makes of its own numbers of each token, and scale."""
         if inputs is not None:
             x = self.per_layer._run(x, inputs[:, :, self._index])
         return x * self.layer_scalar if self._scaled else x
