@@ -133,7 +133,7 @@ def factors(chapters: dict[str, Chapter], marked: str | None = None, folder: str
             if chapter.factor == key
         )
         here = ' aria-current="true"' if key == marked else ""
-        small = "this chapter" if key == marked else links or "chapters to come"
+        small = "this chapter" if key == marked else links
         items.append(f"<li{here}><b>{words}</b><small>{small}</small></li>")
     return (
         '<div class="factor-map" role="group" aria-label="What makes the bytes of a cache">'

@@ -28,12 +28,11 @@ SIDE = """<div class="sheet-side" role="group" aria-label="{what}"><p class="she
 GIVES = {
     "sliding-window": ("A ring of", "bytes"),
     "fewer-keys": ("A static pattern", "H2O"),
+    "shared-layers": ("Layers that read", "bytes held"),
     "mqa-gqa": ("Sharing cuts", "cache bytes per token"),
     "mla": ("Each token leaves", "bytes per token"),
     "bits": ("Keys are quantized", "effective bits"),
 }
-NONE_YET = """Some models share one layer’s cache among several layers, or have layers that keep no
-keys and values at all. No chapter yet."""
 WORKED, CONTEXT, DTYPE_BYTES = "llama-3-8b", 8192, 2
 POSTER = """<div class="poster"><p class="poster-title">The bytes of a KV cache</p>
 <p class="poster-lead">A product of four factors: to make the cache smaller, shrink one. The numbers
@@ -146,11 +145,9 @@ class Sheet(SphinxDirective):
         found: list[nodes.Node] = [raw(POSTER.format(model=model, context=CONTEXT))]
         for key, (number, unit) in worked().items():
             found.append(raw(FACTOR.format(words=escape(FACTORS[key]), number=number, unit=unit)))
-            shrinking = [chapter for chapter in chapters.values() if chapter.factor == key]
-            for chapter in shrinking:
-                found += self.parsed(given(chapter), str(chapter.path))
-            if not shrinking:
-                found += self.parsed(NONE_YET, __file__)
+            for chapter in chapters.values():
+                if chapter.factor == key:
+                    found += self.parsed(given(chapter), str(chapter.path))
             found.append(raw("</div>"))
         legend = [raw('<div class="poster-legend">'), *self.parsed(LEGEND, __file__)]
         return [*found, raw(result()), *legend, raw(f"<p>{contents()}</p></div></div>")]
