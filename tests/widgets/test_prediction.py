@@ -137,6 +137,12 @@ BY_HAND = {
     "fewer-keys/position": 1000,
     "fewer-keys/blocks": 4095 + 1024 + 512,
     "fewer-keys/indexer": 79,  # 131,072 * 16,512 of that and 2,048 * 278,528
+    "shared-layers/read": 32 * 8192 * 2 * 8 * 128 * 2,
+    "shared-layers/outputs": 16 - 1,
+    "shared-layers/growing": 15 // 5,
+    "shared-layers/layers": 3,
+    "shared-layers/unread": 128 - 1,
+    "shared-layers/contrast": 11.3,  # √128
     "position/orders": 7 * 6 * 5 * 4 * 3 * 2,
     "position/integers": 1808.042,  # e^7.5
     "position/length": 512 // 2,
