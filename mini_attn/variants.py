@@ -130,7 +130,7 @@ class Variant:
 
     @property
     def shares_layers(self) -> bool:
-        """Return whether a layer may read another's keys and values: those of heads."""
+        """Return whether a layer may read another's keys and values, which only heads have."""
         return self.config_class == "AttentionConfig"
 
     @property
