@@ -50,6 +50,12 @@ WRONG = [
     ("all", _by(lambda layers, keeps, last: layers >= 0), "by hand", "whole prompt"),
     ("just above", _by(_below), "by hand", "just above"),
     ("nothing else", lambda **given: _less(**given, rest=0), "by hand", "every layer"),
+    ("readers drop out", lambda sources, n_tokens: np.where(
+        sources == np.arange(len(sources)), n_tokens, 0), "by hand", "drop out"),
+    ("the last layer alone", _by(lambda layers, keeps, last: layers < layers[-1]), "by hand",
+     "last layer only"),
+    ("what the last layer reads", lambda sources, n_tokens: np.where(
+        np.arange(len(sources)) < sources[-1], n_tokens, 1), "random", "last layer reads"),
     ("all but the last", lambda **given: _less(**given, fewer=1), "by hand", "counts too"),
     ("the wrong way around", _by(lambda layers, keeps, last: ~keeps), "by hand",
      "wrong way around"),

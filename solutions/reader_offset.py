@@ -72,6 +72,8 @@ WRONG = [
     ("one too far, masked", _placed(lambda b, k: b + 1, lambda b, k: b + 1), "by hand",
      "the one after it"),
     ("one too near", _placed(lambda b, k: b - 1, _before), "by hand", "the one before it"),
+    ("queries as they are", _placed(lambda b, k: 0, _before, steps=0), "by hand",
+     "rotate the queries."),
     ("one place", _placed(_before, _before, steps=0), "by hand", "position of the first"),
     ("not itself", _placed(_before, lambda b, k: b - 1), "by hand", "attend to itself"),
     ("a square mask", _placed(_before, lambda b, k: 0), "by hand", "forgets the tokens before"),

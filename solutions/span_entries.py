@@ -94,6 +94,8 @@ WRONG = [
     ("over the numbers", _made(lambda v, g, span: _entries(v, g, span, axis=2)), "by hand",
      "over the numbers"),
     ("over the text", _made(_whole), "by hand", "all tokens of the text"),
+    ("over both", _made(lambda v, g, span: _entries(v, g, span, axis=(1, 2))), "by hand",
+     "together"),
     ("one gate", _made(_one_gate), "by hand", "one gate"),
     ("divided again", _made(lambda v, g, span: _entries(v, g, span) / span), "by hand",
      "once more"),

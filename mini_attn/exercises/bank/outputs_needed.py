@@ -80,6 +80,12 @@ def slips(inputs: Inputs) -> Slips:
         (np.where(below, n, 1), "You only look at the layer just above. A layer's output also "
          "reaches all the layers above that one."),
         (np.where(layers < last, n, 0), "The last token's output is needed in every layer."),
+        (np.where(keeps, n, 0), "Readers don't drop out. All their outputs are needed at the last "
+         "token, and below a layer that keeps at every token."),
+        (np.append(np.full(len(layers) - 1, n), 1), "You spare the last layer only. Above the last "
+         "layer that keeps, no cache needs the outputs at early tokens."),
+        (np.where(layers < sources[-1], n, 1), "You look at what the last layer reads. A later "
+         "layer may keep a cache that others read, and it must be filled too."),
         (np.where(layers < last, n - 1, 1), "The last token counts too: all its keys have to be "
          "in the caches."),
         (np.where(layers < layers[keeps].min() + 1, n, 1), "You only look at the first layer that "

@@ -92,7 +92,7 @@ def _attend(
     kept, new = len(k), len(q)
     before = kept - new
     starts = {"before": before, "kept": kept, "newest": kept - 1, "zero": 0,
-              "one more": before + 1, "one fewer": before - 1}  # fmt: skip
+              "one more": before + 1, "one fewer": before - 1, "none": 0}  # fmt: skip
     at = starts[start] + np.arange(new) * steps
     q = _rotated(q, at) if start != "none" else q
     places = np.arange(kept)
@@ -132,6 +132,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"start": "one fewer"}, "You rotate each new token by the position of the one before it."),
     ({"start": "one fewer", "sees": "not itself"}, "You give each new token the position of the "
      "one before it, so it doesn't attend to itself."),
+    ({"start": "none"}, "You don't rotate the queries."),
     ({"steps": False}, "You rotate all new tokens by the position of the first."),
     ({"sees": "not itself"}, "In your mask a token doesn't attend to itself."),
     ({"sees": "square"}, "Your mask forgets the tokens before the new ones. Their keys come "

@@ -104,6 +104,8 @@ def slips(inputs: Inputs) -> Slips:
          "their softmax."),
         (values.sum(axis=1), "You added the values up. An entry is a mean, weighted by the "
          "softmax of the gates."),
+        ((_softmax(gates, (1, 2)) * values).sum(axis=1), "Your softmax runs over tokens and "
+         "numbers together. Each number has its own, over the tokens of the span."),
         ((_softmax(-gates, 1) * values).sum(axis=1), "Your gates work the wrong way around: a "
          "larger gate should give a larger share."),
         (np.take_along_axis(values, gates.argmax(axis=1)[:, None], 1)[:, 0], "You took the value "
