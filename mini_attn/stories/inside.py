@@ -73,19 +73,26 @@ def attention_maps(model: Any, tokens: Array) -> Array:
     x = model._embed_tokens(tokens)
     if model.config.positions != "none":
         x = x + model._embed(np.arange(tokens.shape[1]), tokens.shape)
+    whole = begin_pass(x, None, None)  # one for all layers: some read what others keep
+    if model.config.per_layer_dim:
+        whole.inputs = model.per_layer_inputs._run(tokens, x)
     maps = []
-    for layer in model.layers:
+    for layer, source in zip(model.layers, model.config.sources, strict=True):
         read = layer._norm(layer._norms.before_attention, x)
-        latent = isinstance(layer.self_attn, ma.MultiHeadLatentAttention)
-        maps.append((_latent_weights if latent else _weights)(layer.self_attn, read))
-        x = layer(x)
+        if isinstance(layer.self_attn, ma.MultiHeadLatentAttention):
+            maps.append(_latent_weights(layer.self_attn, read))
+        else:
+            maps.append(_weights(layer.self_attn, read, whole.kept.get(source)))
+        x = layer._run(x, whole, None)
     return np.stack(maps)
 
 
-def _weights(attn: Any, x: Array) -> Array:
-    """Weights (batch, n_heads, seq, seq) of a layer's heads for what it reads."""
+def _weights(attn: Any, x: Array, kept: Any) -> Array:
+    """Weights (batch, n_heads, seq, seq) of heads, with their own keys or an earlier layer's."""
     forward_pass, config = begin_pass(x, None, None), attn.config
     q, k, v = attn._project_at(x, forward_pass.tables)
+    if kept is not None:
+        k, v = kept.k, kept.v
     bias = attn._alibi(forward_pass.positions, forward_pass.positions) if config.alibi else None
     _, weights = ma.scaled_dot_product_attention(
         q, k, v, causal=True, window=config.window, sink_tokens=config.sink_tokens, bias=bias,

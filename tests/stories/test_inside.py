@@ -41,6 +41,22 @@ def test_maps_are_the_weights_that_the_layers_use(name: str) -> None:
     assert (sums < 0.999).any() == ("sinks" in name)
 
 
+def test_maps_of_a_layer_that_reads_another_are_of_that_ones_keys() -> None:
+    """The first layer's values, averaged by the second's map, are what the decoder goes on with."""
+    model = decoder("shared")
+    assert model.config.sources == (0, 0)
+    maps, x = attention_maps(model, ROWS), model.embed_tokens(ROWS)
+    first, second = model.layers
+    h = first.input_layernorm(x)
+    v = first.self_attn.project(h, h)[2]
+    x = first(x)
+    x = x + second.self_attn.o_proj(ma.merge_heads(maps[1] @ v))
+    x = x + second.mlp(second.post_attention_layernorm(x))
+    logits = model.norm(x) @ model.embed_tokens.weight.T
+    np.testing.assert_allclose(logits, model(ROWS), atol=1e-4)
+    np.testing.assert_allclose(maps.sum(axis=-1), 1, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["mla", "mla-16"])
 @pytest.mark.parametrize("form", ["expanded", "absorbed"])
 def test_maps_of_latent_attention_are_the_weights_that_it_uses(name: str, form: str) -> None:

@@ -23,6 +23,7 @@ import pytest
 from mini_attn import widgets
 from mini_attn.errors import WidgetStateError
 from mini_attn.stories.family import shipped
+from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets import DecodeStepper, Prediction, data
 from mini_attn.widgets.base import STATIC, fault, load_schema
@@ -295,7 +296,7 @@ def test_numbers_are_written_with_a_true_minus() -> None:
 
 
 SCRIPTS = {
-    "living.page.js": 2_600 + 5_400 * len(PICTURES) + 200 * len(REGISTRY),
+    "living.page.js": 5_400 * len(PICTURES) + 200 * len(REGISTRY) + 70 * len(MODELS),
     "living.trained.js": 50_000, "living.model.js": 30_000, "living.machine.js": 28_000,
     "living.progress.js": 8_000, "living.pencil.js": 12_000, "living.handin.js": 5_000,
     "living.notebook.js": 5_000, "living.scorm.js": 4_000, "living.clinic.js": 2_500,
