@@ -22,8 +22,8 @@ import pytest
 
 from mini_attn import widgets
 from mini_attn.errors import WidgetStateError
-from mini_attn.stories.family import shipped
 from mini_attn.models import MODELS
+from mini_attn.stories.family import shipped
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets import DecodeStepper, Prediction, data
 from mini_attn.widgets.base import STATIC, fault, load_schema
