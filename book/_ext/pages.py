@@ -36,7 +36,7 @@ from public import FIRST, Public
 from sphinx.application import Sphinx
 
 import mini_attn.widgets
-from mini_attn.stories.family import shipped
+from mini_attn.stories.family import on_pages
 from mini_attn.widgets.model_data import model_script
 
 WIDGET_STATE = "application/vnd.jupyter.widget-"
@@ -132,7 +132,7 @@ def write_models(folder: Path) -> dict[str, str]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     versions = {}
-    for name in shipped():
+    for name in on_pages():
         script = model_script(name).encode()
         (folder / f"{name}.js").write_bytes(script)
         versions[name] = digest_of(script)

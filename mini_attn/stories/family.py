@@ -16,7 +16,7 @@ from mini_attn.stories.rounding import restored
 from mini_attn.stories.vocabulary import WORDS
 from mini_attn.weights import load_safetensors
 
-__all__ = ["film", "film_frame", "load", "shipped", "stored"]
+__all__ = ["film", "film_frame", "load", "on_pages", "shipped", "stored"]
 
 FOLDER = Path(__file__).parent / "weights"
 
@@ -36,6 +36,22 @@ def shipped() -> tuple[str, ...]:
     """
     files = {path.name for path in FOLDER.glob("*.safetensors")} | listed(FOLDER).keys()
     return tuple(name for name in MEMBERS if f"{name}.safetensors" in files)
+
+
+def on_pages() -> tuple[str, ...]:
+    """Names of those that a page's own decoder can run, in order.
+
+    Returns
+    -------
+    tuple of str
+        `shipped`, but for members that share layers or compress entries.
+
+    Examples
+    --------
+    >>> set(on_pages()) <= set(shipped())
+    True
+    """
+    return tuple(name for name in shipped() if MEMBERS[name].on_pages)
 
 
 def load(name: str, *, backend: str = "numpy") -> Any:

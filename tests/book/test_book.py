@@ -17,7 +17,7 @@ import nbformat
 import pytest
 
 import mini_attn
-from mini_attn.stories.family import shipped
+from mini_attn.stories.family import on_pages
 from mini_attn.variants import REGISTRY
 from tools import HTML, ROOT
 from tools.pages import MOVED, Page, css_addresses, is_outside, local, names, weight
@@ -113,7 +113,7 @@ def test_trained_decoders_are_scripts_of_their_own() -> None:
     bundle = (HTML / "_static/living.trained.js").read_text(encoding="utf-8")
     line = bundle.partition("\n")[0].removeprefix("globalThis.livingVersions=").removesuffix(";")
     files = {path.stem: path.read_bytes() for path in (HTML / "_static/models").iterdir()}
-    assert list(json.loads(line)) == list(shipped())
+    assert list(json.loads(line)) == list(on_pages())
     assert json.loads(line) == {n: hashlib.sha256(b).hexdigest()[:8] for n, b in files.items()}
     for name, page in pages().items():
         text = page.path.read_text(encoding="utf-8")

@@ -170,7 +170,7 @@ def test_attention_maps_are_numpys(case, monkeypatch):
         close(maps, expected)
 
 
-@pytest.mark.parametrize("name", family.shipped())
+@pytest.mark.parametrize("name", family.on_pages())
 def test_the_maps_that_python_shows_are_the_pages(name):
     ids = sample_rows(1, 60, seed=6)
     body = "return living.forward(living.openModel(input.data), input.ids).weights;"
@@ -266,7 +266,7 @@ def test_a_member_is_taken_as_its_file_has_it(tmp_path, monkeypatch):
     close(logits, wide(family.load("mla"))(np.array([ids])))
 
 
-@pytest.mark.parametrize("name", family.shipped())
+@pytest.mark.parametrize("name", family.on_pages())
 def test_three_implementations_agree_on_each_shipped_member(name):
     """NumPy and PyTorch in float32, JavaScript in float64, on rows of a story and of repeats.
 

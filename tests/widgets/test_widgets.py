@@ -23,7 +23,7 @@ import pytest
 from mini_attn import widgets
 from mini_attn.errors import WidgetStateError
 from mini_attn.models import MODELS
-from mini_attn.stories.family import shipped
+from mini_attn.stories.family import on_pages
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets import DecodeStepper, Prediction, data
 from mini_attn.widgets.base import STATIC, fault, load_schema
@@ -57,7 +57,7 @@ def given(name: str) -> dict[str, Any]:
     """A picture, its reachable states, and the decoders that they need."""
     if name not in ("home_model", "inside_model"):
         return {"name": name, "states": reachable(name), "models": {}}
-    models = {member: model_data(member) for member in shipped()}
+    models = {member: model_data(member) for member in on_pages()}
     states = [s for s in reachable(name) if s.get("member", "mha") in models]
     return {"name": name, "states": states, "models": models}
 
