@@ -111,7 +111,7 @@ class Spans(Slots):
 
     @property
     def series(self) -> int:
-        """Entries to which each token adds: two where spans overlap, as an indexer's do."""
+        """Return to how many entries each token adds, two where spans overlap."""
         return 1 if self.index_head_dim is None else 2
 
     @property

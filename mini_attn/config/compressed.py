@@ -133,7 +133,7 @@ class CompressedConfig:
 
     @property
     def n_kv_heads(self) -> int:
-        """Key/value heads: one for all."""
+        """Return 1, as all heads read one key/value head."""
         return 1
 
     @property

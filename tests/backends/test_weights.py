@@ -695,7 +695,7 @@ def test_only_phi3_and_minimax_turn_a_part_of_each_head(family):
     rule = {"rope_type": "default", "rope_theta": 100.0}
     rules = {"rope_parameters": {**rule, "partial_rotary_factor": 0.5}}, {
         "rope_parameters": rule, "partial_rotary_factor": 0.5}  # fmt: skip
-    if family in ("gemma3_text", "olmo3"):
+    if family in ("gemma3_text", "gemma4_text", "olmo3"):
         rules = tuple({**r, "rope_parameters": {"full_attention": r["rope_parameters"]}}
                       for r in rules)  # fmt: skip
     for given in rules:

@@ -66,7 +66,7 @@ def _spans(inputs: Inputs, name: str) -> Array:
 
 
 def _seen(inputs: Inputs, end: int = 0, late: int = 0) -> Array:
-    """Who reads an entry: from so many tokens after the span's last one, or its first."""
+    """Return who reads an entry, from so many tokens after its span's end or begin."""
     n, span = len(inputs["values"]), inputs["span"]
     first = np.arange(n // span) * span + (span - 1 if not end else 0) + late
     return np.asarray(np.arange(n)[:, None] >= first)

@@ -276,7 +276,8 @@ class GroupedQueryAttention(Module):
     def _run(self, x: Array, forward_pass: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
         q, k, v = self._project_at(x, forward_pass.tables)
-        q = grown(q, self.config.query_growth, forward_pass.positions)
+        if self.config.query_growth is not None:
+            q = grown(q, self.config.query_growth, forward_pass.positions)
         cached, watched = None, getattr(cache, "watches", False)
         if isinstance(cache, Kept):  # what another layer keeps
             k, v, cached, cache = cache

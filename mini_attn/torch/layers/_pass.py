@@ -117,7 +117,9 @@ class Pass:
             sink_tokens=sink_tokens,
             q_positions=None if kv_positions is None else self.positions,
             kv_positions=kv_positions,
-            mask=self._mask(full, kv_positions, window if chunked else None),
+            mask=self._mask(full, kv_positions, window if chunked else None)
+            if chunked or self.mask is not None
+            else None,
         )
         self._visibilities.append((rule, kv_positions, visibility))
         return visibility

@@ -284,7 +284,8 @@ class GroupedQueryAttention(Module):
     def _run(self, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
         q, k, v = self._project_at(x, forward_pass.tables)
-        q = grown(q, self.config.query_growth, forward_pass.positions)
+        if self.config.query_growth is not None:
+            q = grown(q, self.config.query_growth, forward_pass.positions)
         given, transaction = forward_pass.given, forward_pass.transaction
         cached, watched = None, getattr(cache, "watches", False)
         if isinstance(cache, Kept):  # what another layer keeps
@@ -343,7 +344,8 @@ class GroupedQueryAttention(Module):
     ) -> Tensor:
         """One token (batch, 1, d_model) into a slot of whole cache arrays; unchecked, traceable."""
         q, k, v = self._project_at(x, lambda rotary, kind: rotary.tables(positions, kind))
-        q = grown(q, self.config.query_growth, positions)
+        if self.config.query_growth is not None:
+            q = grown(q, self.config.query_growth, positions)
         for cached, new in zip(arrays, (k, v), strict=True):
             if new is not None:  # else the layer reads another's, which has written them
                 cached.index_copy_(2, slot, new)

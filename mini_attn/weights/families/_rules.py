@@ -29,7 +29,7 @@ def windows_of(config: Mapping[str, Any], n_layers: int) -> list[int | None]:
     check_window(kinds, window)
     if kinds is None:
         kinds = _PATTERNS[rule](config, n_layers, asked and window is not None)
-        if rule == "in_turn":
+        if rule.startswith("in_turn"):
             check_window(kinds, window)
     return layer_windows(kinds, window, n_layers)
 
@@ -51,7 +51,14 @@ def _in_turn(config: Mapping[str, Any], n_layers: int, windowed: bool) -> list[s
     return [SLIDING if (layer + 1) % every else FULL for layer in range(n_layers)]
 
 
-_PATTERNS = {"behind": _behind, "unturned": _unturned, "in_turn": _in_turn}
+def _then_full(config: Mapping[str, Any], n_layers: int, windowed: bool) -> list[str]:
+    """Return Gemma 4's: as in turn, but the last layer sees all in any case."""
+    return [*_in_turn(config, n_layers, windowed)[:-1], FULL]
+
+
+_PATTERNS = {
+    "behind": _behind, "unturned": _unturned, "in_turn": _in_turn, "in_turn_then_full": _then_full,
+}  # fmt: skip
 
 
 def turning(config: Mapping[str, Any], n_layers: int) -> list[bool]:

@@ -28,7 +28,7 @@ FIELDS = {
         "max_context": {"key": "max_position_embeddings", "default": 131072},
         "window": {"key": "sliding_window", "default": 512},
         "layer_types": {"list": "layer_types"},
-        "windows": {"is": "in_turn"},
+        "windows": {"is": "in_turn_then_full"},
         "full_every": {"is": 6},
         "full_head_dim": {"key": "global_head_dim", "default": 512},
         "full_n_kv_heads": {
@@ -92,7 +92,7 @@ def _refuse(config: Mapping[str, Any]) -> None:
         raise ConfigError("use_bidirectional_attention: this package's decoder looks back only")
     words = size(config, "vocab_size")
     table = check_count("vocab_size_per_layer_input",
-                        config.get("vocab_size_per_layer_input", 262144))  # fmt: skip
+                        config.get("vocab_size_per_layer_input", words))  # fmt: skip
     if size(config, "per_layer_dim") and table != words:
         raise ConfigError(
             f"vocab_size_per_layer_input = {table} must be vocab_size = {words}: each token has a "

@@ -25,6 +25,7 @@ const PATTERNS = {
     const every = size(config, "full_every");
     return range(layers, (layer) => ((layer + 1) % every ? SLIDING : FULL));
   },
+  in_turn_then_full: (config, layers) => [...PATTERNS.in_turn(config, layers).slice(0, -1), FULL],
 };
 
 function turning(config, layers) {
@@ -46,7 +47,7 @@ export function windowsOf(config, layers) {
   checkWindow(kinds, window);
   if (kinds === null) {
     kinds = PATTERNS[rule](config, layers, asked && window !== null);
-    if (rule === "in_turn") checkWindow(kinds, window);
+    if (rule.startsWith("in_turn")) checkWindow(kinds, window);
   }
   checkLayers("layer_types", kinds, layers, [FULL, SLIDING]);
   return kinds.slice(0, layers).map((kind) => (kind === SLIDING ? window : null));
