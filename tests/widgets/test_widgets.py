@@ -96,7 +96,7 @@ def test_every_picture_is_well_formed_at_every_width(name: str) -> None:
         ids = [e.get("data-id") for e in root.iter() if e.get("data-id")]
         assert ids
         assert len(ids) == len(set(ids))
-        assert 1 <= [e.get("tabindex") for e in root.iter()].count("0") <= 9
+        assert 1 <= [e.get("tabindex") for e in root.iter()].count("0") <= 12
         for picture in root.iter(f"{svg}svg"):
             assert float(picture.get("width", 0)) <= width + 0.5
         for rect in root.iter(f"{svg}rect"):
