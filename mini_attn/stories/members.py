@@ -83,9 +83,7 @@ MEMBERS = {
     "mqa": Member("one key/value head", "one KV head", options={"n_kv_heads": 1}),
     "mla": Member("latent of 32 numbers and a rotated key of 8", "latent, 32 + 8", latent=32),
     "mla-16": Member("latent of 16 numbers and a rotated key of 8", "latent, 16 + 8", latent=16),
-    "shared": Member(
-        "the last layer reads the keys and values of the one before", "shared layers", shares=True
-    ),
+    "shared": Member("the last layer reads the cache before it", "shared layers", shares=True),
     "compressed": Member("an entry for 4 tokens, and a window of 16", "compressed 4:1", compress=4),
     "alibi": Member("ALiBi instead of RoPE", "ALiBi", rope=False, options={"alibi": True}),
     "learned": Member(
