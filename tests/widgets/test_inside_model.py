@@ -13,7 +13,7 @@ import pytest
 import mini_attn.numpy as ma
 from mini_attn.errors import WidgetStateError
 from mini_attn.stories import START, WORDS, encode, family, next_probabilities, sample_rows
-from mini_attn.stories.family import load, shipped
+from mini_attn.stories.family import load, on_pages
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.widgets import InsideModel
 from mini_attn.widgets.base import load_schema
@@ -68,9 +68,9 @@ ROWS = [sample_rows(1, n, seed=n, kind=kind)[0] for n, kind in
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", on_pages())
 def test_numbers_are_numpys(name: str) -> None:
-    """Every shipped member: what comes next, what a text costs, with heads on and off."""
+    """Every member that a page runs: what comes next, what a text costs, with heads on and off."""
     off = ("L0H1", "L1H2")
     switched = {head.lower(): head not in off for head in HEADS}
     texts = [text_of(row) for row in ROWS]
