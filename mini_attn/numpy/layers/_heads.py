@@ -33,10 +33,8 @@ def draw_norms(config: AttentionConfig, *, dtype: DType) -> tuple[Norm, Norm]:
     return Norm(q_width, "rms_norm", **kind), Norm(k_width, "rms_norm", **kind)
 
 
-def grown(q: Array, growth: QueryGrowth | None, positions: Array) -> Array:
+def grown(q: Array, growth: QueryGrowth, positions: Array) -> Array:
     """Queries (batch, n_heads, q_len, head_dim), longer the later their position."""
-    if growth is None:
-        return q
     steps = (np.maximum(positions, 0) + growth.offset) // growth.every
     factor = 1 + growth.weight * np.log1p(steps.astype(np.float64))  # (…, q_len)
     factor = factor.reshape(-1, 1, q.shape[2], 1)  # (1 or batch, 1, q_len, 1)

@@ -15,12 +15,7 @@ from mini_attn.config import DecoderConfig, check_decoder
 from mini_attn.errors import ConfigError
 from mini_attn.numpy._module import Module, check_token_ids, check_tokens, dtype_of, table_dtype
 from mini_attn.numpy.layers._cross_layer import CrossLayerAttention
-from mini_attn.numpy.layers._pass import (
-    Pass,
-    begin_pass,
-    check_new_positions,
-    run_layer,
-)
+from mini_attn.numpy.layers._pass import Pass, begin_pass, check_new_positions, run_layer
 from mini_attn.numpy.layers._per_layer import PerLayerGate, PerLayerInputs
 from mini_attn.numpy.layers.basic import Embedding, Linear, Norm
 from mini_attn.numpy.layers.experts import feed_forward
@@ -138,10 +133,10 @@ class DecoderLayer(Module):
         y = self._norm(norms.before_attention, x)
         if self._reads:
             cache = forward_pass.kept[self._source]
-        forward_pass.latest = None
         y = run_layer(self.self_attn, y, forward_pass, cache)
         if self._is_read:
             forward_pass.hand_on(self._source)
+        forward_pass.latest = None  # its memory is free again
         if norms.after_attention is not None:
             y = self._norm(norms.after_attention, y)
         x = x + y

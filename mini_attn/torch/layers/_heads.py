@@ -32,10 +32,8 @@ def draw_norms(config: AttentionConfig, *, dtype: DType, device: Any) -> tuple[N
     return Norm(q_width, "rms_norm", **kind), Norm(k_width, "rms_norm", **kind)
 
 
-def grown(q: Tensor, growth: QueryGrowth | None, positions: Tensor) -> Tensor:
+def grown(q: Tensor, growth: QueryGrowth, positions: Tensor) -> Tensor:
     """Queries (batch, n_heads, q_len, head_dim), longer the later their position."""
-    if growth is None:
-        return q
     steps = (positions.clamp(min=0) + growth.offset) // growth.every
     factor = 1 + growth.weight * torch.log1p(steps.to(wide(q).dtype))  # (…, q_len)
     factor = factor.reshape(-1, 1, q.shape[2], 1)  # (1 or batch, 1, q_len, 1)

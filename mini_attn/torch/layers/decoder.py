@@ -147,10 +147,10 @@ class DecoderLayer(Module):
         y = self._norm(norms.before_attention, x)
         if self._reads:
             cache = forward_pass.kept[self._source]
-        forward_pass.latest = None
         y = run_layer(self.self_attn, y, forward_pass, cache)
         if self._is_read:
             forward_pass.hand_on(self._source)
+        forward_pass.latest = None  # its memory is free again
         if norms.after_attention is not None:
             y = self._norm(norms.after_attention, y)
         x = x + y

@@ -145,8 +145,7 @@ class GroupedQueryAttention(Module):
     configuration says so, with ``k_eq_v`` no ``v_proj``; with ``qk_norm`` also ``q_norm`` and
     ``k_norm``, as long as a head or, over the ``"width"``, as all heads together; with ``sinks``
     also ``sinks`` (n_heads,), drawn with standard deviation 1. Causal unless ``causal=False`` is
-    given;
-    `scaled_dot_product_attention` is causal only if asked.
+    given; `scaled_dot_product_attention` is causal only if asked.
 
     References
     ----------
