@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -269,6 +269,15 @@ def _check_readable(layer: int, source: int, attentions: tuple[Any, ...]) -> Non
             f"layer {layer} sees {reader.sink_tokens} first tokens, layer {source} keeps "
             f"{keeper.sink_tokens}"
         )
+
+
+def last_alike(kinds: Sequence[Any], own: int) -> tuple[int | None, ...]:
+    """Return for each layer the one it reads if those behind the first ``own`` make no keys.
+
+    That is the last of the first ones of the same kind; None where there is none.
+    """
+    last = {kind: layer for layer, kind in enumerate(kinds[:own])}
+    return tuple(layer if layer < own else last.get(kind) for layer, kind in enumerate(kinds))
 
 
 def check_decoder(config: Any) -> None:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+from mini_attn.config.decoder import last_alike
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_heads
 from mini_attn.variants import variant
@@ -40,12 +41,12 @@ class LayerKinds:
             return
         if not variant(self.attention).shares_layers:
             raise ConfigError(f"layers share keys and values of heads, got {self.attention}")
-        kept = {self.window_of(layer) for layer in range(self.n_layers - shared)}
-        needed = {self.window_of(layer) for layer in range(self.n_layers)}
-        if needed - kept:
+        sources = enumerate(self._sources())
+        lacking = {self.window_of(layer) for layer, source in sources if source is None}
+        if lacking:
             raise ConfigError(
                 f"the last {shared} of {self.n_layers} layers read others, and no layer before "
-                f"them sees {' or '.join(str(each or 'all') for each in needed - kept)} keys"
+                f"them sees {' or '.join(str(each or 'all') for each in lacking)} keys"
             )
 
     @property
@@ -94,14 +95,22 @@ class LayerKinds:
 
     def source_of(self, layer: int) -> int:
         """The layer whose keys and values a layer reads: itself, or the last that sees as far."""
-        own = self.n_layers - self.n_kv_shared_layers
-        if layer < own:
-            return layer
-        return max(i for i in range(own) if self.window_of(i) == self.window_of(layer))
+        source = self._sources()[layer]
+        assert source is not None, "checked when the model was made"
+        return source
+
+    def _sources(self) -> tuple[int | None, ...]:
+        """For each layer the one whose keys and values it reads; None where there is none."""
+        windows = [self.window_of(layer) for layer in range(self.n_layers)]
+        return last_alike(windows, self.n_layers - self.n_kv_shared_layers)
 
     def d_ff_of(self, layer: int) -> int:
         """Return the width of a layer's MLP."""
-        return self.d_ff * (2 if self.wide_readers and self.source_of(layer) != layer else 1)
+        return self.d_ff * (2 if self.wide_readers and self._is_reader(layer) else 1)
+
+    def _is_reader(self, layer: int) -> bool:
+        """Return whether a layer reads another's keys and values."""
+        return layer >= self.n_layers - self.n_kv_shared_layers
 
     @property
     def reads_kv(self) -> bool:
@@ -118,4 +127,4 @@ class LayerKinds:
                 sizes |= dict.fromkeys(("head_dim", "v_head_dim"), self.full_head_dim)
             if self.full_n_kv_heads:
                 sizes["n_kv_heads"] = self.full_n_kv_heads
-        return sizes | {"reads_kv": layer >= self.n_layers - self.n_kv_shared_layers}
+        return sizes | {"reads_kv": self._is_reader(layer)}

@@ -30,6 +30,7 @@ long_factor low_freq_factor high_freq_factor
 """
 
 PARTIAL = ("phi3", "minimax_m2")  # the families whose heads turn a part of themselves
+PROPORTIONAL = ("gemma4_text",)  # those of whose pairs only the fastest turn
 TRAINED, LONGEST = "original_max_position_embeddings", "max_position_embeddings"
 
 
@@ -81,13 +82,15 @@ def rope_from_hf(
     share = number(given, "partial_rotary_factor", None)
     share = number(config, "partial_rotary_factor", None) if share is None else share
     family = config.get("model_type")
+    kind = given.get("rope_type") or given.get("type") or "default"
+    if family in PROPORTIONAL and kind == "proportional":
+        return _proportional(config, given, head_dim, layout, theta)
     if share not in (None, 1.0) and family not in PARTIAL:
         raise ConfigError(
             f"partial_rotary_factor = {share} is not known of {family}: Hugging Face's layers turn "
             "whole heads or fail, and this decoder would turn a part of each"
         )
     refuse_unknown({"model_type": family, **given}, ROPE.split())
-    kind = given.get("rope_type") or given.get("type") or "default"
     if family == "phi3" and kind == "yarn":
         kind = "longrope"  # what its class reads in the name
     try:
@@ -101,6 +104,20 @@ def rope_from_hf(
         rotary_dim=None if not share or share == 1.0 else int(head_dim * share),
         scaling=scaling,
     )
+
+
+def _proportional(
+    config: Mapping[str, Any], given: Mapping[str, Any], head_dim: int, layout: str, theta: float
+) -> RopeConfig:
+    """A rule by which only the fastest pairs turn, each as fast as it would among all."""
+    refuse_unknown({"model_type": config["model_type"], **given}, ROPE.split())
+    share, factor = number(given, "partial_rotary_factor", 1.0), number(given, "factor", 1.0)
+    pairs = int(share * head_dim // 2)
+    if not pairs:
+        raise ConfigError(f"partial_rotary_factor = {share} of {head_dim} numbers turns no pair")
+    said = number(given, "rope_theta", None) or number(config, "rope_theta", None)
+    scaling = None if factor == 1.0 else PositionInterpolation(factor)
+    return RopeConfig(layout, said or theta, scaling=scaling, rotated_pairs=pairs)
 
 
 def ropes_by_kind(
@@ -143,7 +160,8 @@ def ropes_by_kind(
         )
     rules = {kind: mapping(kind, given.get(kind) or {}) for kind in bases}
     stretched = mapping("rope_scaling", config.get("rope_scaling") or {})
-    rules[FULL] = {**rules[FULL], **stretched}
+    if FULL in rules:
+        rules[FULL] = {**rules[FULL], **stretched}
     bare = {**config, "rope_scaling": None}
     return {
         kind: rope_from_hf(

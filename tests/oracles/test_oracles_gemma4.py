@@ -19,6 +19,7 @@ from mini_attn.config import AttentionConfig, RopeConfig
 from mini_attn.cost import cache_bytes, parameter_count
 from mini_attn.errors import ConfigError
 from mini_attn.weights import config_from_hf, from_hf, model_from_hf
+from tests.oracles.wide import wide
 from tests.sampling import sampled
 
 FULL, SLIDING = "full_attention", "sliding_attention"
@@ -50,13 +51,15 @@ def drawn(seed: int) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def wide(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def wide_throughout() -> Iterator[None]:
     """Let Hugging Face's norms, rotations and factors be float64 too, which they ask not to be."""
-    monkeypatch.setattr(torch, "float", torch.float64)
-    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+    try:
+        with wide("Gemma4"), wide("Gemma3n"):
+            yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def oracle(fields: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -78,7 +81,6 @@ def to_numpy(state: dict[str, Any]) -> dict[str, Any]:
     return {name: weight.detach().numpy() for name, weight in state.items()}
 
 
-@torch.no_grad()
 @pytest.mark.parametrize("seed", SEEDS)
 def test_logits_of_random_models(seed: int) -> None:
     """Whole, in chunks and in steps, in both backends; also as Hugging Face saves the file."""
@@ -109,7 +111,6 @@ def test_logits_of_random_models(seed: int) -> None:
     assert parameter_count(counted) == sum(weight.numel() for weight in ours.state_dict().values())
 
 
-@torch.no_grad()
 def test_the_first_layers_alone() -> None:
     fields = {**drawn(1), "num_kv_shared_layers": 1, "hidden_size_per_layer_input": 6}
     theirs, described = oracle(fields)
@@ -123,7 +124,6 @@ def test_the_first_layers_alone() -> None:
     torch.testing.assert_close(seen[0], states[2], atol=1e-9, rtol=1e-9)
 
 
-@torch.no_grad()
 @pytest.mark.parametrize("window", [None, 4])
 def test_attention_of_gemma_3n(window: int | None) -> None:
     """One layer that keeps keys and values, and one that reads them: Gemma 4's, of one size."""

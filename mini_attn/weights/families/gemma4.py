@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
+from mini_attn.config.decoder import last_alike
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.weights._described import activation, entry, flag, mapping, number
@@ -15,7 +16,7 @@ from mini_attn.weights.families._family import Family
 from mini_attn.weights.families._rules import windows_of
 from mini_attn.weights.families._sizes import size
 from mini_attn.weights.gemma import from_gemma4
-from mini_attn.weights.hf_rope import rope_from_hf
+from mini_attn.weights.hf_rope import ropes_by_kind
 
 NAME = "gemma4_text"
 OVERRIDES = {"head_dim", "num_key_value_heads"}
@@ -102,14 +103,14 @@ def _refuse(config: Mapping[str, Any]) -> None:
 
 def _sources(windows: list[int | None], own: int) -> tuple[int, ...]:
     """Return for each layer the one whose keys and values it reads."""
-    last: dict[int | None, int] = {window: i for i, window in enumerate(windows[:own])}
-    lacking = {window for window in windows[own:] if window not in last}
+    sources = last_alike(windows, own)
+    lacking = {window for window, source in zip(windows, sources, strict=True) if source is None}
     if lacking:
         raise ConfigError(
             f"num_kv_shared_layers = {len(windows) - own} of {len(windows)} leaves no layer that "
             f"keeps keys and values with {FULL if None in lacking else SLIDING}"
         )
-    return tuple(i if i < own else last[window] for i, window in enumerate(windows))
+    return tuple(source for source in sources if source is not None)
 
 
 def _layers(
@@ -170,26 +171,11 @@ def _full_sizes(config: Mapping[str, Any]) -> dict[str, int]:
 
 def _rope(config: Mapping[str, Any], kind: str, head_dim: int) -> RopeConfig:
     """The rotary embedding of one kind of layer; of "proportional" only the fastest pairs turn."""
-    given = mapping("rope_parameters", config.get("rope_parameters") or {})
-    if not given.keys() <= {FULL, SLIDING}:
-        raise ConfigError(
-            f"rope_parameters of {NAME} must be those of {FULL} and {SLIDING}, "
-            f"got {sorted(map(str, given))!s:.120}"
-        )
     usual = {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1e6}
-    rule = dict(mapping(kind, given.get(kind) or (usual if kind == FULL else {})))
-    share = None
-    if rule.get("rope_type") == "proportional":
-        share = number({"partial_rotary_factor": 1.0, **rule}, "partial_rotary_factor")
-        rule = {**rule, "rope_type": "linear", "factor": number(rule, "factor", 1.0)}
-        del rule["partial_rotary_factor"]
-        if rule["factor"] == 1.0:
-            rule = {"rope_type": "default", "rope_theta": rule.get("rope_theta", 1e4)}
-    rope = rope_from_hf({**config, "rope_parameters": rule}, head_dim, layout="half")
-    pairs = None if share is None else int(share * head_dim // 2)
-    if pairs == 0:
-        raise ConfigError(f"partial_rotary_factor = {share} of {head_dim} numbers turns no pair")
-    return RopeConfig(rope.layout, rope.theta, scaling=rope.scaling, rotated_pairs=pairs)
+    given = mapping("rope_parameters", config.get("rope_parameters") or {})
+    rules = {**given, FULL: given.get(FULL) or usual}
+    base = config.get("rope_theta"), 10000.0
+    return ropes_by_kind({**config, "rope_parameters": rules}, head_dim, {kind: base})[kind]
 
 
 def _weights(
