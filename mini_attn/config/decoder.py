@@ -276,7 +276,7 @@ def last_alike(kinds: Sequence[Any], own: int) -> tuple[int | None, ...]:
 
     That is the last of the first ones of the same kind; None where there is none.
     """
-    last = {kind: layer for layer, kind in enumerate(kinds[:own])}
+    last = {kind: layer for layer, kind in enumerate(kinds[: max(own, 0)])}
     return tuple(layer if layer < own else last.get(kind) for layer, kind in enumerate(kinds))
 
 
