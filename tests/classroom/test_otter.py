@@ -250,7 +250,7 @@ def test_unknown_chapter_ends_in_one_line(
 
 def test_all_chapters_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert otter.main(["--out", str(tmp_path)]) == 0
-    assert "19 sheets" in capsys.readouterr().out
+    assert "20 sheets" in capsys.readouterr().out
     written = {path.stem: path.read_bytes() for path in tmp_path.rglob("*.ipynb")}
     assert written.keys() == {exercise(i).page for i in checked_ids()}
     assert otter.main(["--chapter", "rope", "--out", str(tmp_path / "again")]) == 0
