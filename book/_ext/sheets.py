@@ -28,7 +28,7 @@ SIDE = """<div class="sheet-side" role="group" aria-label="{what}"><p class="she
 GIVES = {
     "sliding-window": ("A ring of", "bytes"),
     "fewer-keys": ("A static pattern", "H2O"),
-    "shared-layers": ("Layers that read", "bytes held"),
+    "shared-layers": ("Layers that read", "bytes held by a text, without windows"),
     "mqa-gqa": ("Sharing cuts", "cache bytes per token"),
     "mla": ("Each token leaves", "bytes per token"),
     "bits": ("Keys are quantized", "effective bits"),
