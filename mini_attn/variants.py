@@ -194,7 +194,7 @@ _COMPRESSED: dict[str, Any] = {
     "length_rule": "all",
     "reduces_to": (),
     "references": ("deepseek2026v4",),
-    "page": "fewer-keys#entries-that-stand-for-several-tokens",
+    "page": "shared-layers#entries-that-stand-for-several-tokens",
     "fixed": (("n_kv_heads", 1), ("v_head_dim", "head_dim")),
     "cache_class": "caches.cache_compressed.CompressedCache",
     "cost": "mini_attn.cost.compressed.CompressedCost",

@@ -25,8 +25,16 @@ COMMON = {"Exercises", "Summary", "References", "How to do an exercise"}
 
 
 def subjects() -> dict[str, list[str]]:
-    """Return what each chapter is about, as phrases."""
+    """Return what each chapter is about, as phrases.
+
+    Raises
+    ------
+    ValueError
+        If a chapter has none.
+    """
     found = yaml.safe_load(SUBJECTS.read_text(encoding="utf-8"))
+    if missing := set(read_chapters()) - set(found):
+        raise ValueError(f"{SUBJECTS.name} needs phrases for {', '.join(sorted(missing))}")
     return {stem: [p for line in lines for p in line.split(", ")] for stem, lines in found.items()}
 
 
