@@ -90,6 +90,28 @@ def _mistakes(n: Numbers) -> dict[float, str]:
             "All your layers keep every token. Only some of those that keep see everything."
         ),
         n.taken(0, n.keeping): "In your model, every keeping layer is windowed. Some see all.",
+        n.taken(full, 0) + n.slot * windowed * n.context: (
+            f"Your windowed layers keep every token. Each keeps the newest {n.window} and no more."
+        ),
+        n.taken(full, windowed, large=1) + n.slot * (windowed * n.window): (
+            "You exchanged the sizes of the heads. Those of full layers are the larger ones."
+        ),
+        n.taken(every, n.keeping - every): (
+            f"You counted the full layers among all {n.layers}. Count those among the first "
+            f"{n.keeping}."
+        ),
+        n.taken(1, 1): (
+            "You counted only the two caches that others read. Every one of the first "
+            f"{n.keeping} layers keeps its own."
+        ),
+        n.taken(full, n.keeping): (
+            f"The {full} full layers are among the {n.keeping} that keep. You counted them twice, "
+            "once with a window."
+        ),
+        n.taken(full + 1, windowed - 1): (
+            f"You have one full layer too many. Only every {_ordinal(n.every)} of the first "
+            f"{n.keeping} is one."
+        ),
         n.taken(full, 0): "You left out the windowed layers. They keep something too.",
         n.taken(windowed, full): "You exchanged the two kinds of layers.",
         n.taken(n.readers // n.every, n.readers - n.readers // n.every): (

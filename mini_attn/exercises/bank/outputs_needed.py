@@ -92,6 +92,18 @@ def slips(inputs: Inputs) -> Slips:
          "keeps. The last one decides."),
         (np.where(layers < sources.max(), n, n - 1), "Above the last layer that keeps, one token "
          "is enough: the last."),
+        (np.where(np.isin(layers, sources[~keeps]), n, 1), "To read a layer's cache isn't to read "
+         "its output. Keys and values are made of the layer's input."),
+        (np.where(layers < max(sources[~keeps], default=0), n, 1), "You leave out layers that keep "
+         "and that nobody else reads. Their caches must hold the whole prompt too."),
+        (np.where((layers < last) | (keeps & (layers == layers[-1])), n, 1), "The last layer's "
+         "output goes into no cache, whether it keeps or not. One token of it is enough."),
+        (np.where(layers < last, n, layers == layers[-1]), "A layer between the last one that "
+         "keeps and the end can't be left out. The last token goes through every layer."),
+        (np.where(layers < np.append(layers[~keeps], len(layers))[0] - 1, n, 1), "You stop at the "
+         "first layer that reads. Layers above it may keep, and their keys need every token."),
+        (1 + n * (keeps.sum() - keeps.cumsum()), "You add up what the layers above need. They all "
+         "use the same outputs, so one output a token is enough."),
         (np.where(keeps, 1, n), "Yours is the wrong way around."),
         (np.where(layers < last, 1, n), "Yours is the wrong way around: above the last layer that "
          "keeps, one token is enough."),

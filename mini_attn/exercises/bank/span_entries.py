@@ -126,6 +126,8 @@ def slips(inputs: Inputs) -> Slips:
         (~_seen(inputs), "Your mask is the wrong way around: True is where a query can read."),
         (np.arange(n)[:, None] // span == np.arange(n // span), "In your mask a query reads the "
          "entry of its own span only. It can read all complete ones."),
+        ((np.arange(n)[:, None] + 1) // span - 1 == np.arange(n // span), "In your mask a query "
+         "reads the newest complete entry alone. It can read the earlier ones too."),
     ]  # fmt: skip
     return [
         *((None if made is None else {"entries": made}, idea) for made, idea in entries),
