@@ -52,7 +52,9 @@ def test_the_toy_is_in_nobody_elses_registry():
     "fault",
     [
         ("self.gate_proj(x)", "self.gate_proj(x[:, ::-1])"),  # a gate from the future
-        ("np.exp(-self", "np.exp(self"),  # backends that differ
+        pytest.param(  # backends that differ
+            ("np.exp(-self", "np.exp(self"), marks=pytest.mark.exhaustive
+        ),
     ],
 )
 def test_the_suite_finds_faults_in_the_toy(fault, tmp_path):

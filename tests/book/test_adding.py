@@ -101,7 +101,10 @@ def python(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(k, marks=() if k == "exercise" else pytest.mark.exhaustive) for k in ROWS],
+)
 def test_what_the_list_names_is_what_has_to_be_touched(kind: str, tmp_path: Path) -> None:
     places, commands, tests = ROWS[kind]
     tree = tmp_path / "tree"

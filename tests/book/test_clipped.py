@@ -19,7 +19,7 @@ read_chapters = script("book/_ext/living.py").read_chapters
 
 PAGES = names()
 ROAD = {c.stem for c in read_chapters().values() if c.part == "The road"}
-SAMPLE = sampled(PAGES, lambda name: Path(name).stem in ROAD, 4)
+SAMPLE = sampled(PAGES, lambda name: Path(name).stem in ROAD, 2)
 
 # All that is folded or covered is open, and is laid out once more.
 OPEN = """async () => {

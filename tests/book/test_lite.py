@@ -36,9 +36,9 @@ NAME = f"kv-cache-{mini_attn.__version__}.ipynb"
 # Opened as notebooks, the second one in test-all; of all others the cells are run.
 WHOLE: dict[str, Any] = {"attention": (), "start": pytest.mark.exhaustive}
 OTHERS = sorted({path.stem for path in (ROOT / "book").glob("*.ipynb")} - set(WHOLE))
-# Figures and trained weights, a measurement, and the reference code stand for the others, whose
-# cells run with the machine's Python in every run.
-SAMPLE = ("kv-cache", "mqa-gqa", "plain")
+# Figures and trained weights stand for the others, whose cells run with the machine's Python in
+# every run.
+SAMPLE = ("mqa-gqa",)
 MEMBERS = ("mha", "mla")
 
 

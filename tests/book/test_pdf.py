@@ -23,6 +23,7 @@ def text_of(path: Path) -> str:
     return "\n".join(page.extract_text() for page in PdfReader(path).pages)
 
 
+@pytest.mark.exhaustive
 def test_chapter_has_its_pictures_and_answers(folder: Path) -> None:
     """Living pictures are drawn, closed answers stand at the end, controls are gone."""
     reader = PdfReader(folder / "kv-cache.pdf")

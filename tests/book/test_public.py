@@ -220,6 +220,7 @@ def test_the_push_replaces_what_was_there(tree: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_without_the_lines_nothing_is_left_of_the_address(tree: Path, tmp_path: Path) -> None:
     """Also where an earlier build in the same folder had one."""
     copy = tmp_path / "again"

@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import product
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.widgets.questions import AGAIN, QUESTIONS
+from tests.sampling import sampled
 from tests.scripts import script
 from tests.site import THEMES, assert_fits, change, layout_shift, serious_findings
 from tools.site import Visit
@@ -188,8 +190,9 @@ def test_at_most_three_are_asked_at_a_time(visit: Visit, page: Page) -> None:
     assert set(keys) < set(list(QUESTIONS)[:5]), "what has waited longest"
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", [1300, 390])
+@pytest.mark.parametrize(
+    ("theme", "width"), sampled(product(THEMES, [1300, 390]), lambda so: so[0])
+)
 def test_it_fits_and_axe_finds_nothing(visit: Visit, page: Page, theme: str, width: int) -> None:
     go(visit, page, HOME, 1)
     change(page, theme, width)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import math
 import re
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
 from pypdf import PdfReader
 
 from tests.pages import built_page
+from tests.sampling import sampled
 from tests.scripts import script
 from tests.site import THEMES, assert_fits, change, serious_findings
 from tools.site import Visit
@@ -80,7 +82,7 @@ def test_a_chapter_of_a_factor_without_a_choice_for_the_poster_is_refused() -> N
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", sampled(PAPERS, lambda _: "paper"))
 def test_cards_print_several_to_a_sheet_and_none_is_cut(visit: Visit, paper: str) -> None:
     page = visit.look("book/cards.html")
     pdf = PdfReader(io.BytesIO(page.pdf(format=paper)))
@@ -104,8 +106,9 @@ def test_the_poster_is_one_landscape_sheet(visit: Visit, paper: str) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["cards", "poster"])
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(
+    ("name", "theme"), sampled(product(["cards", "poster"], THEMES), lambda so: so[0])
+)
 def test_they_fit_and_axe_finds_nothing(visit: Visit, name: str, theme: str) -> None:
     page = visit.look(f"book/{name}.html")
     for width in (1300, 390):

@@ -38,6 +38,7 @@ def test_every_grade_is_as_expected(graded: tuple[Path, dict[str, Any]]) -> None
     assert mistakes(expected, results(out / "grades")) == []
 
 
+@pytest.mark.exhaustive
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(
     graded: tuple[Path, dict[str, Any]],
 ) -> None:

@@ -198,7 +198,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, byt
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.exhaustive)]
+)
 def test_killed_half_way_and_resumed(
     tmp_path: Path, whole: tuple[Path, dict[str, bytes]], how: signal.Signals
 ) -> None:

@@ -214,6 +214,7 @@ def test_what_cannot_be_handed_in_is_said(visit: Visit) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.exhaustive
 def test_it_is_made_when_it_is_wanted_and_read_by_everyone(visit: Visit) -> None:
     page = visit("book/kv-cache.html")
     asked: list[str] = []

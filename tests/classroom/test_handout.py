@@ -227,6 +227,7 @@ def test_without_a_browser_nothing_is_half_written(
 
 
 @pytest.mark.browser
+@pytest.mark.exhaustive
 def test_printed(tmp_path: Path) -> None:
     """Two exercises to a page; the answers are in the other file."""
     handout.write([EVERY], tmp_path, printer=print_pages)

@@ -382,7 +382,7 @@ def test_forged_messages_earn_nothing_and_stop_nothing() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is one layer only")
-@pytest.mark.parametrize("without", ["hook", "kernel"])
+@pytest.mark.parametrize("without", ["hook", pytest.param("kernel", marks=pytest.mark.exhaustive)])
 def test_each_layer_holds_alone(
     without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -269,6 +269,7 @@ def test_without_a_course_or_with_a_broken_one_the_page_works(
         assert course.evaluate("course.calls") == [["LMSInitialize", ""]]
 
 
+@pytest.mark.exhaustive
 def test_nothing_leads_out_of_the_page_but_in_a_new_window(visit: Visit) -> None:
     for page in (START, "kv-cache/book/kv-cache.html"):
         opened = visit.look(page)

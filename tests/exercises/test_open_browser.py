@@ -90,6 +90,7 @@ def test_without_scripts_the_question_and_its_rubric_are_read(visit: Visit) -> N
     )
 
 
+@pytest.mark.exhaustive
 def test_it_is_read_by_everyone(visit: Visit) -> None:
     page = visit.look(CHAPTER)
     place(page).get_by_label("Your answer").fill("Perhaps.")

@@ -183,6 +183,7 @@ def test_where_nothing_counts_tries_it_is_a_step_like_others(visit: Visit) -> No
     expect(solution(page, "expand_heads")).to_be_visible()
 
 
+@pytest.mark.exhaustive
 def test_it_is_read_by_everyone(visit: Visit) -> None:
     page = visit.look(CHAPTER)
     for key in ("tiled_heads", "expand_heads"):

@@ -112,6 +112,7 @@ def test_its_cells_are_for_paper_and_for_pages_without_scripts(visit: Visit) -> 
     expect(page.locator(".pencil").first).to_be_hidden()
 
 
+@pytest.mark.exhaustive
 def test_it_is_read_by_everyone(visit: Visit) -> None:
     page = visit.look(CHAPTER)
     expect(answer(page, "31")).to_contain_text("Not yet.")

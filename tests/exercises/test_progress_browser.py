@@ -365,7 +365,7 @@ def test_it_can_be_used_by_keyboard(visit: Visit) -> None:
     expect(first).to_be_focused()
 
 
-@pytest.mark.parametrize("name", [CHAPTER, ALL])
+@pytest.mark.parametrize("name", [pytest.param(CHAPTER, marks=pytest.mark.exhaustive), ALL])
 def test_it_is_accessible_and_fits(visit: Visit, name: str) -> None:
     page = visit.look(name)
     keep(page, "exercise:kv-cache/cached_step", {"state": "solved", "points": 4})

@@ -72,14 +72,17 @@ def counted_flops(real, cache, q_len, kv_len):
 def kinds():
     """Every model once; those whose class has counted another one's FLOPs already, in the soak.
 
-    The model with the fewest layers speaks for a class with its kinds of layers and experts.
+    The model with the fewest layers speaks for a class with its kinds of layers and experts, and in
+    a sample for all classes that have these.
     """
     spoken, found = set(), []
     for name in sorted(MODELS, key=lambda name: MODELS[name].n_layers):
         model = MODELS[name]
         kind = (family(name), model.attention, bool(model.window), bool(model.n_experts))
-        found.append(pytest.param(name, marks=[pytest.mark.soak] if kind in spoken else []))
-        spoken.add(kind)
+        later = [pytest.mark.exhaustive] if kind[1:] in spoken else []
+        marks = [pytest.mark.soak] if kind in spoken else later
+        found.append(pytest.param(name, marks=marks))
+        spoken |= {kind, kind[1:]}
     return found
 
 

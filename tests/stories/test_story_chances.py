@@ -46,6 +46,7 @@ def z_scores(came, chances):
     return rest[variance > 1e-9] / np.sqrt(variance[variance > 1e-9])
 
 
+@pytest.mark.exhaustive
 def test_each_word_comes_as_often_as_foretold(sampled):
     """Steps are uncorrelated given their past, so that counts have the variance of the steps."""
     kind, ids, chances = sampled
@@ -155,7 +156,9 @@ def prefix_chance(words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2, 5])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (1, 2, 5))]
+)
 def test_repeats_have_the_chances_of_their_definition(seed):
     ids = stories.sample_rows(1, 130, seed, kind="repeats")[0]
     told = stories.row_probabilities(ids, kind="repeats")

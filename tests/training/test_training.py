@@ -196,6 +196,7 @@ def test_the_floor_is_that_of_the_rows_trained_on() -> None:
     assert abs(apart) < 3 * losses.std() * (1 / 384 + 1 / 512) ** 0.5
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_keeps_the_state(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from training import run; "

@@ -20,6 +20,7 @@ from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.inside_data import inside_model
 from mini_attn.widgets.model_data import model_data, model_script
 from tests.javascript import run
+from tests.sampling import sampled
 
 SCHEMA = load_schema("inside_model")
 START_STATE = {key: entry["default"] for key, entry in SCHEMA.items()}
@@ -68,7 +69,7 @@ ROWS = [sample_rows(1, n, seed=n, kind=kind)[0] for n, kind in
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", on_pages())
+@pytest.mark.parametrize("name", sampled(on_pages(), lambda name: name.startswith("mla"), 2))
 def test_numbers_are_numpys(name: str) -> None:
     """Every member that a page runs: what comes next, what a text costs, with heads on and off."""
     off = ("L0H1", "L1H2")

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.numpy import softmax
 from mini_attn.stories import WORDS, encode, sample_rows
-from mini_attn.stories.family import load, shipped
+from mini_attn.stories.family import load, on_pages
 from mini_attn.widgets import InsideModel
 from mini_attn.widgets.base import STATIC, load_schema
 from mini_attn.widgets.model_data import model_data, model_script
@@ -67,7 +67,7 @@ def write_pages(place: Path, members: tuple[str, ...]) -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pages with all decoders; in `bad` the files of gqa and mqa are damaged, mla's is missing."""
     place = tmp_path_factory.mktemp("inside")
-    write_pages(place, shipped())
+    write_pages(place, on_pages())
     bad = place / "bad"
     write_pages(bad, ("mha",))
     script = model_script("mha")
@@ -367,7 +367,7 @@ def test_all_shipped_decoders_answer_as_numpys(open_page: Visit) -> None:
     type_text(box, "lily had a red ball . lily gave the")
     box.get_by_text("The picture as a table").click()
     ids = encode("<s> lily had a red ball . lily gave the")
-    for name in shipped():
+    for name in on_pages():
         box.get_by_label("Decoder", exact=True).select_option(name)
         expect(box.locator("[aria-busy]")).to_have_count(0)
         expect(note(box)).to_be_hidden()
@@ -399,7 +399,7 @@ def test_chromium_gives_numpys_logits_for_each_shipped_decoder(
     page = open_page.look("light.html")
     box_of(page)  # it has taken its own decoder by now
     ids, apart = sample_rows(1, 256, seed=5), {}
-    for name in shipped():
+    for name in on_pages():
         page.add_script_tag(url=f"models/{name}.js")
         found = json.loads(page.evaluate(FORWARD, [name, ids[0].tolist()]))
         assert found["whole"], name

@@ -10,11 +10,12 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mini_attn import widgets
-from mini_attn.stories.family import shipped
+from mini_attn.stories.family import on_pages
 from mini_attn.widgets import DecodeStepper
 from mini_attn.widgets.base import STATIC
 from mini_attn.widgets.model_data import model_script
 from tests.contrast import faint_text
+from tests.sampling import sampled
 from tests.site import (
     THEMES,
     WIDTHS,
@@ -82,7 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("living.page.js", "living.trained.js", "living.jupyter.js", "living.css"):
         shutil.copy(STATIC / name, place / name)
     (place / "models").mkdir()
-    for name in shipped():
+    for name in on_pages():
         (place / f"models/{name}.js").write_text(model_script(name), "ascii")
     for theme in THEMES:
         for name, widget in WIDGETS.items():
@@ -160,7 +161,10 @@ def darken(page: Page, theme: str) -> None:
 
 
 # A picture is loaded once over each protocol, and asked there all that looks at it.
-@pytest.mark.parametrize("name", WIDGETS)
+SAMPLE = sampled(WIDGETS, lambda _: "a picture", 8)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
 def test_a_picture_over_http(open_page: Visit, name: str) -> None:
     page = open_page.look(f"{name}-light.html")
     box = box_of(page, name)
@@ -186,7 +190,7 @@ def test_a_picture_over_http(open_page: Visit, name: str) -> None:
     assert not box.locator(".living-live").is_visible()
 
 
-@pytest.mark.parametrize("name", WIDGETS)
+@pytest.mark.parametrize("name", SAMPLE)
 def test_a_picture_from_a_folder_on_a_phone(open_page: Visit, name: str) -> None:
     page = open_page.look(f"{name}-dark.html", protocol="file", theme="dark", width=WIDTHS[1])
     assert_alive_and_fits(page, name)
@@ -247,7 +251,9 @@ def change_by_keyboard(page: Page, control: Locator) -> None:
 @pytest.mark.parametrize(
     "every", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["one", "every"]
 )
-@pytest.mark.parametrize("name", sorted(WIDGETS.keys() - {SWITCHED}))
+@pytest.mark.parametrize(
+    "name", sampled(sorted(WIDGETS.keys() - {SWITCHED}), lambda _: "a picture", 8)
+)
 def test_each_control_changes_the_result(open_page: Visit, name: str, every: bool) -> None:
     """By mouse and by keyboard: one control of each kind, or all of them."""
     page = open_page.look(f"{name}-light.html")
