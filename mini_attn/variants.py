@@ -15,7 +15,16 @@ from typing import Any
 from mini_attn._variant_fields import CacheField, Reduction, Size
 from mini_attn.errors import ConfigError
 
-__all__ = ["REGISTRY", "CacheField", "Reduction", "Size", "Variant", "optional_sizes", "variant"]
+__all__ = [
+    "COUNTED",
+    "REGISTRY",
+    "CacheField",
+    "Reduction",
+    "Size",
+    "Variant",
+    "optional_sizes",
+    "variant",
+]
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,8 @@ class Variant:
         Module in each backend, behind its room, and the class in it. A stem with ``{backend}``
         in it is the path of a module outside the package.
     config_class : str
-        The configuration's class, in `mini_attn.config` or with the path of its module.
+        The configuration's class, in `mini_attn.config` or with the path of its module; empty
+        where only the costs are known.
     sizes : tuple of str
         The sizes that its configuration takes beside ``d_model`` and ``n_heads``.
     cache : tuple of CacheField
@@ -113,6 +123,11 @@ class Variant:
 
     def config_type(self) -> Any:
         """The class of its configurations, imported now."""
+        if not self.config_class:
+            raise ConfigError(
+                f"{self.name} has costs alone: no layer here is made for it, so leave it to "
+                "mini_attn.cost"
+            )
         inside = "." not in self.config_class
         return _named(f"mini_attn.config.{self.config_class}" if inside else self.config_class)
 
@@ -182,6 +197,33 @@ def _waiting(to: str, width: str, series: int) -> tuple[CacheField, ...]:
     return tuple(CacheField(name, ("n_kv_heads", width), **kind) for name in names)
 
 
+_LATENT_SIZES = (
+    "kv_lora_rank",
+    "q_lora_rank",
+    "qk_nope_head_dim",
+    "qk_rope_head_dim",
+    "v_head_dim",
+    "rope",
+)
+_LATENTS = (
+    CacheField("latent", ("kv_lora_rank",)),
+    CacheField("rope key", ("qk_rope_head_dim",)),
+)
+_LATENT_WORDS = (
+    Size(
+        "kv_lora_rank",
+        "Latent rank",
+        word="latent",
+        why="one compressed vector serves all heads as key and value",
+        most=8192,
+    ),
+    Size(
+        "qk_rope_head_dim",
+        "RoPE key size",
+        word="RoPE key",
+        why="the part of the key that carries the position, shared by all heads",
+    ),
+)
 _ENTRIES = ("head_dim", "window", "compress", "q_lora_rank", "o_groups", "o_lora_rank")
 _RECENT = (
     CacheField("keys", ("n_kv_heads", "head_dim"), last="window"),
@@ -198,6 +240,13 @@ _COMPRESSED: dict[str, Any] = {
     "fixed": (("n_kv_heads", 1), ("v_head_dim", "head_dim")),
     "cache_class": "caches.cache_compressed.CompressedCache",
     "cost": "mini_attn.cost.compressed.CompressedCost",
+    "in_comparison": False,
+}
+
+_COUNTED: dict[str, Any] = {
+    **dict.fromkeys(("stem", "class_name", "config_class", "cache_class"), ""),
+    "length_rule": "all",
+    "reduces_to": (),
     "in_comparison": False,
 }
 
@@ -257,18 +306,8 @@ REGISTRY: dict[str, Variant] = {
             stem="layers.latent",
             class_name="MultiHeadLatentAttention",
             config_class="LatentConfig",
-            sizes=(
-                "kv_lora_rank",
-                "q_lora_rank",
-                "qk_nope_head_dim",
-                "qk_rope_head_dim",
-                "v_head_dim",
-                "rope",
-            ),
-            cache=(
-                CacheField("latent", ("kv_lora_rank",)),
-                CacheField("rope key", ("qk_rope_head_dim",)),
-            ),
+            sizes=_LATENT_SIZES,
+            cache=_LATENTS,
             length_rule="all",
             reduces_to=(),
             references=("deepseek2024v2",),
@@ -288,21 +327,7 @@ REGISTRY: dict[str, Variant] = {
                 ("qk_rope_head_dim", 64),
                 ("kv_lora_rank", 512),
             ),
-            asked=(
-                Size(
-                    "kv_lora_rank",
-                    "Latent rank",
-                    word="latent",
-                    why="one compressed vector serves all heads as key and value",
-                    most=8192,
-                ),
-                Size(
-                    "qk_rope_head_dim",
-                    "RoPE key size",
-                    word="RoPE key",
-                    why="the part of the key that carries the position, shared by all heads",
-                ),
-            ),
+            asked=_LATENT_WORDS,
         ),
         Variant(
             name="sliding_window",
@@ -392,9 +417,42 @@ REGISTRY: dict[str, Variant] = {
     )
 }
 
+# What layers of published models keep that no layer here is made for: costs alone know them.
+COUNTED: dict[str, Variant] = {
+    entry.name: entry
+    for entry in (
+        Variant(
+            name="indexed_latent",
+            title="Latent attention to indexed tokens",
+            sizes=(*_LATENT_SIZES, "index_n_heads", "index_head_dim", "index_topk"),
+            cache=(*_LATENTS, CacheField("index keys", ("index_head_dim",))),
+            references=("deepseek2025v32",),
+            page="fewer-keys#dsa-an-indexer-selects-tokens",
+            fixed=(("n_kv_heads", "n_heads"),),
+            cost="mini_attn.cost.indexed_latent.IndexedLatentCost",
+            forms=("expanded", "absorbed", "merged"),
+            choice=("index_n_heads", "index_topk"),
+            asked=(*_LATENT_WORDS, _INDEX_KEY),
+            **_COUNTED,
+        ),
+        Variant(
+            name="shared_window",
+            title="Sliding-window attention whose keys are values",
+            sizes=("head_dim", "window", "q_lora_rank", "o_groups", "o_lora_rank"),
+            cache=_RECENT[:1],
+            references=("deepseek2026v4",),
+            page="fewer-keys#entries-that-stand-for-several-tokens",
+            fixed=(("n_kv_heads", 1), ("v_head_dim", "head_dim")),
+            cost="mini_attn.cost.compressed.CompressedCost",
+            asked=(_WINDOW,),
+            **_COUNTED,
+        ),
+    )
+}
+
 
 def variant(name: str) -> Variant:
-    """The registry's entry for a name.
+    """The entry for a name: of the registry, or of those that only have costs.
 
     Parameters
     ----------
@@ -416,9 +474,10 @@ def variant(name: str) -> Variant:
     >>> variant("mqa").title
     'Multi-query attention'
     """
-    if name not in REGISTRY:
-        raise ConfigError(f"variant must be one of {', '.join(REGISTRY)}, got {name!r}")
-    return REGISTRY[name]
+    known = REGISTRY | COUNTED
+    if name not in known:
+        raise ConfigError(f"variant must be one of {', '.join(known)}, got {name!r}")
+    return known[name]
 
 
 def optional_sizes() -> dict[str, int | None]:

@@ -80,7 +80,7 @@ def entry_pairs(
 
 
 class CompressedCost(HeadsCost):
-    """Costs of one layer whose spans of tokens leave entries.
+    """Costs of one layer whose spans of tokens leave entries; a span of 0 leaves a window alone.
 
     A lone token gathers the entries that it reads; of several each has its own, and they are
     masked. What tokens said to their entries is read once, when these are made: it counts evenly.
@@ -125,7 +125,7 @@ class CompressedCost(HeadsCost):
 
     def parameters(self, model: Any) -> int:
         """Weights, norms, places in a span and sinks."""
-        widths = model.head_dim + model.index_head_dim
+        widths = self._made(model)
         places = model.compress * self._series(model) * widths
         norms = model.q_lora_rank + model.head_dim + widths  # those of queries have no weight
         sinks = model.n_heads if model.sinks else 0
@@ -133,20 +133,21 @@ class CompressedCost(HeadsCost):
 
     def normed(self, model: Any) -> int:
         """Numbers of a token that norms inside the layer take; of an entry those of one."""
-        entries = (model.head_dim + model.index_head_dim) // model.compress
+        entries = self._made(model) // max(1, model.compress)
         return int(model.q_lora_rank + (model.n_heads + 1) * model.head_dim + entries)
 
     def dims_per_pair(self, model: Any) -> tuple[float, float]:
         """Numbers that a head multiplies for one cached token, its share of an entry."""
-        return model.head_dim / model.compress, model.head_dim / model.compress
+        share = model.head_dim / model.compress if model.compress else 0.0
+        return share, share
 
     def read(self, model: Any, q_len: int, kv_len: int, window: int | None) -> int:
         """Numbers of one sequence's cache that a pass reads in this layer; a key is its value."""
-        entries = kv_len // model.compress
+        entries = kv_len // model.compress if model.compress else 0
         scored = entries if model.index_topk and entries > model.index_topk else 0
         read = min(entries, model.index_topk) if scored and q_len == 1 else entries
         keys = keys_at_hand(q_len, kv_len, model.window)
-        waiting = 2 * q_len * self._series(model) * (model.head_dim + model.index_head_dim)
+        waiting = 2 * q_len * self._series(model) * self._made(model)
         return int((keys + read) * model.head_dim + scored * model.index_head_dim + waiting)
 
     def activation_values(
@@ -166,11 +167,18 @@ class CompressedCost(HeadsCost):
         }
 
     def _pairs(self, model: Any, q_len: int, kv_len: int, causal: str) -> dict[str, int]:
-        """`entry_pairs` of a model's sizes."""
+        """`entry_pairs` of a model's sizes; of a window alone there are no entries."""
+        if not model.compress:
+            near = computed_pairs(q_len, kv_len, causal, model.window)
+            return {"window": near, "entries": 0, "scored": 0}
         sizes = {"window": model.window, "compress": model.compress}
         return entry_pairs(
             q_len, kv_len, **sizes, index_topk=model.index_topk or None, causal=causal
         )
+
+    def _made(self, model: Any) -> int:
+        """Numbers of an entry, and of an indexer's; 0 where a layer has a window alone."""
+        return int(model.head_dim + model.index_head_dim) if model.compress else 0
 
     def _series(self, model: Any) -> int:
         """Entries to which each token adds."""
@@ -182,7 +190,7 @@ class CompressedCost(HeadsCost):
         index_heads = model.index_n_heads * model.index_head_dim
         asks = rank or d_model  # numbers that queries are made from
         queries = d_model * rank + asks * (heads + index_heads) + d_model * model.index_n_heads
-        said = 2 * self._series(model) * (model.head_dim + model.index_head_dim)
+        said = 2 * self._series(model) * self._made(model)
         return int(queries + d_model * (model.head_dim + said))
 
     def _out(self, model: Any) -> int:

@@ -12,7 +12,7 @@ from mini_attn.cost.listed import listed
 from mini_attn.cost.storage import Contiguous, Evicting, Paged, Quantized, Ring
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
-from mini_attn.variants import variant
+from mini_attn.variants import CacheField, variant
 
 __all__ = [
     "Factor",
@@ -80,17 +80,20 @@ def layer_kinds(model: Any) -> tuple[LayerKind, ...]:
     Counted, first tokens and a window are a window of both: who sees fewer sees all there are.
     """
     window = None if model.window is None else model.window + model.sink_tokens
-    counts: dict[tuple[bool, bool], list[int]] = {}
+    counts: dict[tuple[bool, tuple[tuple[str, Any], ...]], int] = {}
     for layer in range(model.n_layers):
-        kind = (model.window_of(layer) is not None, model.kind_sizes(layer)["reads_kv"])
-        counts.setdefault(kind, []).append(layer)
-    return tuple(
-        LayerKind(
-            len(layers), window if windowed else None,
-            LayerSizes(model, model.kind_sizes(layers[0])),
-        )
-        for (windowed, _), layers in sorted(counts.items())
-    )  # fmt: skip
+        kind = model.window_of(layer) is not None, tuple(model.kind_sizes(layer).items())
+        counts[kind] = counts.get(kind, 0) + 1
+    found = (
+        LayerKind(layers, window if windowed else None, LayerSizes(model, dict(sizes)))
+        for (windowed, sizes), layers in counts.items()
+    )
+    return tuple(sorted(found, key=lambda kind: (kind.kept is not None, kind.sizes.reads_kv)))
+
+
+def costs_of(sizes: Any) -> Any:
+    """Return what counts the costs of a layer of such sizes."""
+    return variant(sizes.attention).costs()
 
 
 def keeping_kinds(model: Any) -> list[LayerKind]:
@@ -103,15 +106,20 @@ def keys_at_hand(q_len: int, kv_len: int, window: int | None) -> int:
     return kv_len if window is None else min(kv_len, window + q_len - 1)
 
 
+def kept_fields(sizes: Any) -> tuple[CacheField, ...]:
+    """Return what tokens leave in a layer of such sizes."""
+    return variant(sizes.attention).cache
+
+
 def numbers_per_token(model: Any) -> Fraction:
     """Numbers that one token leaves in one layer; those of a block count evenly to its tokens."""
-    fields = [field for field in variant(model.attention).cache if not field.last]
+    fields = [field for field in kept_fields(model) if not field.last]
     return sum((Fraction(f.numbers(model), f.tokens(model)) for f in fields), Fraction(0))
 
 
 def numbers_held(model: Any, tokens: int) -> int:
     """Numbers that so many tokens of a sequence have left in one layer."""
-    return sum(field.held(model, tokens) for field in variant(model.attention).cache)
+    return sum(field.held(model, tokens) for field in kept_fields(model))
 
 
 # What groups of 32, or of 16 in NVFP4, take with their scales: 2 and 4 bits with a float16 scale
@@ -169,7 +177,7 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
     model = listed(model)
     kinds = keeping_kinds(model)
     every = sum((k.layers * numbers_per_token(k.sizes) for k in kinds), Fraction(0))
-    if all(field.tokens(model) == 1 for field in variant(model.attention).cache):
+    if all(field.tokens(kind.sizes) == 1 for kind in kinds for field in kept_fields(kind.sizes)):
         return whole_bytes(int(every), dtype_bytes)
     check_dtype_bytes(dtype_bytes)  # an average may be any part of a byte
     return ceil(every * Fraction(dtype_bytes))
@@ -230,7 +238,8 @@ def cache_bytes(
     check_count("batch", batch)
     check_count("context", context, least=0)
     kinds = keeping_kinds(model)
-    last = [field.name for field in variant(model.attention).cache if field.last]
+    fields = (field for kind in kinds for field in kept_fields(kind.sizes))
+    last = list(dict.fromkeys(field.name for field in fields if field.last))
     if last and not isinstance(storage, Contiguous | Ring):
         raise ConfigError(
             f"{model.attention} writes over {' and '.join(last)} of all but the last tokens, which "
@@ -296,7 +305,7 @@ def cache_formula(
         model, batch=batch, context=context, dtype_bytes=dtype_bytes, storage=storage
     )
     kinds = keeping_kinds(model)
-    alike = len({_spans(kind.sizes, context)[0] for kind in kinds}) == 1
+    alike = len({tuple(_spans(kind.sizes, context)) for kind in kinds}) == 1
     if isinstance(storage, Paged) and alike:  # pages of all layers hold all tokens
         kinds = [LayerKind(sum(kind.layers for kind in kinds), None, kinds[0].sizes)]
     return [
@@ -307,9 +316,8 @@ def cache_formula(
             Factor("sequences", sequences),
             Factor("bytes", dtype_bytes),
         ]
-        for place in range(len(_spans(kinds[0].sizes, context)))
         for kind in kinds
-        for span, last, numbers in (_spans(kind.sizes, context)[place],)
+        for span, last, numbers in _spans(kind.sizes, context)
         for layers_label, tokens_label, tokens, sequences in (
             _terms(kind, batch, context, storage, span or 1)
             if last is None
@@ -321,7 +329,7 @@ def cache_formula(
 def _spans(sizes: Any, context: int) -> list[tuple[int, int | None, int]]:
     """Tokens that leave numbers once, 0 where each does; those that keep them; how many numbers."""
     spans: dict[tuple[int, int | None], int] = {}
-    for field in variant(sizes.attention).cache:
+    for field in kept_fields(sizes):
         span = field.tokens(sizes) if field.per else 0
         key = span, field.kept(sizes, context) if field.last else None
         spans[key] = spans.get(key, 0) + field.numbers(sizes)

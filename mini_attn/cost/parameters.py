@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mini_attn.cost.listed import listed
-from mini_attn.cost.memory import layer_kinds
-from mini_attn.variants import variant
+from mini_attn.cost.memory import costs_of, layer_kinds
 
 __all__ = ["active_parameter_count", "parameter_count"]
 
@@ -53,8 +52,7 @@ def _with_experts(model: Any, experts: int) -> int:
     """Everything, with so many routed experts in each layer that has them."""
     norm = model.d_model * (2 if model.layer_norms else 1)
     norms = model.n_layers * model.norms_per_layer + 1 + (1 if model.embedding_norm else 0)
-    costs = variant(model.attention).costs()
-    attention = sum(k.layers * costs.parameters(k.sizes) for k in layer_kinds(model))
+    attention = sum(k.layers * costs_of(k.sizes).parameters(k.sizes) for k in layer_kinds(model))
     others = attention + _mlps(model, experts) + _per_layer(model)
     return int(sum(_tables(model).values()) + others + norms * norm)
 

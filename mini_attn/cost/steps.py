@@ -9,6 +9,8 @@ from mini_attn.cost.experts import expected_experts, expert_bounds
 from mini_attn.cost.listed import listed
 from mini_attn.cost.memory import (
     check_dtype_bytes,
+    costs_of,
+    kept_fields,
     layer_kinds,
     numbers_per_token,
     whole_bytes,
@@ -17,7 +19,6 @@ from mini_attn.cost.parameters import expert_parameters, looked_up, parameter_co
 from mini_attn.cost.roofline import Device, roofline_seconds
 from mini_attn.cost.work import matmul_flops, routed_flops
 from mini_attn.shapes import check_choice, check_count
-from mini_attn.variants import variant
 
 __all__ = ["activation_bytes", "cache_intensity", "step_bytes", "step_operations", "step_seconds"]
 
@@ -106,17 +107,16 @@ def step_bytes(
     check_count("kv_len", kv_len, least=check_count("q_len", q_len))
     check_dtype_bytes(dtype_bytes)
     each = dtype_bytes if cache_dtype_bytes is None else cache_dtype_bytes
-    costs = variant(model.attention).costs()
     read = written = 0
     for kind in layer_kinds(model):
-        read += kind.layers * costs.read(kind.sizes, q_len, kv_len, kind.kept)
+        read += kind.layers * costs_of(kind.sizes).read(kind.sizes, q_len, kv_len, kind.kept)
         if kind.sizes.reads_kv:
             continue
         left = q_len
         if kind.kept is not None:  # of the new tokens: the last ones, and first ones before them
             early = min(model.sink_tokens, kv_len - model.window) - (kv_len - q_len)
             left = min(q_len, model.window) + max(0, early)
-        new = sum(f.written(kind.sizes, kv_len, left) for f in variant(model.attention).cache)
+        new = sum(field.written(kind.sizes, kv_len, left) for field in kept_fields(kind.sizes))
         written += kind.layers * new
     return {
         "weights": ceil(_read_parameters(model, batch * q_len, experts) * dtype_bytes),
@@ -181,9 +181,9 @@ def activation_bytes(
     check_count("logit_rows", logit_rows, least=0)
     rows, d_model, n_layers = batch * q_len, model.d_model, model.n_layers
     sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
-    costs, parts = variant(model.attention).costs(), dict[str, int]()
+    parts = dict[str, int]()
     for kind in layer_kinds(model):
-        layer = costs.activation_values(kind.sizes, **sizes, fused=fused)
+        layer = costs_of(kind.sizes).activation_values(kind.sizes, **sizes, fused=fused)
         for part, count in layer.items():
             parts[part] = parts.get(part, 0) + kind.layers * count
 
@@ -242,8 +242,8 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     """
     model = listed(model)
     check_dtype_bytes(dtype_bytes)
-    costs, kinds = variant(model.attention).costs(), layer_kinds(model)
-    met = sum(k.layers * sum(costs.dims_per_pair(k.sizes)) for k in kinds)
+    kinds = layer_kinds(model)
+    met = sum(k.layers * sum(costs_of(k.sizes).dims_per_pair(k.sizes)) for k in kinds)
     read = sum(k.layers * numbers_per_token(k.sizes) for k in kinds)
     return float(2 * model.n_heads * met / (dtype_bytes * read))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mini_attn.cost.listed import listed
-from mini_attn.cost.memory import keys_at_hand, layer_kinds
+from mini_attn.cost.memory import costs_of, keys_at_hand, layer_kinds
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.variants import variant
@@ -179,7 +179,7 @@ def _attention_work(model: Any, sizes: dict[str, Any], form: str | None) -> dict
         raise ConfigError(f"{model.attention} has one form, got {form!r}: leave it out")
     work: dict[str, int] = {}
     for kind in layer_kinds(model):
-        layer = entry.costs().flops(kind.sizes, **sizes, form=form, window=kind.kept)
+        layer = costs_of(kind.sizes).flops(kind.sizes, **sizes, form=form, window=kind.kept)
         for part, flops in layer.items():
             work[part] = work.get(part, 0) + kind.layers * flops
     return work
@@ -307,13 +307,13 @@ def elementwise_ops(
     model = listed(model)
     rows = check_count("batch", batch) * check_count("q_len", q_len)
     check_count("kv_len", kv_len)
-    costs, kinds = variant(model.attention).costs(), layer_kinds(model)
+    kinds = [(kind, costs_of(kind.sizes)) for kind in layer_kinds(model)]
     pairs = batch * sum(
-        k.layers * costs.pairs(k.sizes, q_len, kv_len, causal, k.kept) for k in kinds
+        k.layers * costs.pairs(k.sizes, q_len, kv_len, causal, k.kept) for k, costs in kinds
     )
     norms = model.norms_per_layer * model.n_layers + 1 + (1 if model.embedding_norm else 0)
-    inner = sum(k.layers * costs.normed(k.sizes) for k in kinds)
-    sinks = rows * model.n_layers if model.sinks else 0  # one for each row of scores
+    inner = sum(k.layers * costs.normed(k.sizes) for k, costs in kinds)
+    sinks = rows * sum(k.layers for k, _ in kinds if k.sizes.sinks)  # one for each row of scores
     given = model.n_layers * model.per_layer_dim  # inputs of layers: activated, and normed twice
     inner += given + (model.n_layers * model.d_model if given else 0)
     return {

@@ -8,7 +8,7 @@ from typing import Any
 
 from mini_attn.config.decoder import last_alike
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_heads
+from mini_attn.shapes import check_count, check_heads
 from mini_attn.variants import variant
 
 
@@ -28,9 +28,13 @@ class LayerKinds:
     n_kv_shared_layers: int
     k_eq_v: bool
     wide_readers: bool
+    full_sinks: bool
+    spans: tuple[int, ...]
+    compress: int
 
     def _check_kinds(self) -> None:
         """Refuse layers of two sizes or that share where there is nothing to differ or to read."""
+        self._check_spans()
         own = {name: getattr(self, name) for name in ("full_head_dim", "full_n_kv_heads")}
         if any(own.values()):
             if self.window is None or variant(self.attention).length_rule != "window":
@@ -49,9 +53,23 @@ class LayerKinds:
                 f"them sees {' or '.join(str(each or 'all') for each in lacking)} keys"
             )
 
+    def _check_spans(self) -> None:
+        """Refuse spans by layer where a layer has none, or of which no entry can be."""
+        if not self.spans:
+            return
+        if self.attention != "csa" or len(self.spans) != self.n_layers:
+            raise ConfigError(
+                f"spans say of each of {self.n_layers} csa layers how many tokens leave an entry, "
+                f"got {len(self.spans)} of {self.attention}"
+            )
+        for span in self.spans:
+            check_count("spans", span, least=0)
+
     @property
     def n_full_layers(self) -> int:
-        """Layers that keep every token."""
+        """Layers that keep every token, or an entry for every span of them."""
+        if self.spans:
+            return sum(map(bool, self.spans))
         if self.window is None or variant(self.attention).length_rule == "all":
             return self.n_layers
         if self.full_layers:
@@ -72,18 +90,31 @@ class LayerKinds:
         """
         smaller = {
             "layers": self.n_kv_shared_layers > 0,
-            "entries": self.n_full_layers < self.n_layers,
+            "entries": any(map(self._keeps_fewer_entries, range(self.n_layers))),
             "values": any(map(self._keeps_fewer_values, range(self.n_layers))),
         }
         return tuple(factor for factor, is_smaller in smaller.items() if is_smaller)
 
+    def _keeps_fewer_entries(self, layer: int) -> bool:
+        """Return whether a layer has a window, or an entry for several tokens."""
+        _, span = self._entries(layer)
+        return self.window_of(layer) is not None or span != 1
+
     def _keeps_fewer_values(self, layer: int) -> bool:
-        """Return whether a token leaves less in a layer than keys and values of all its heads."""
+        """Return whether an entry has less in a layer than keys and values of all its heads."""
+        sizes, span = self._entries(layer)
+        fields = [each for each in variant(sizes.attention).cache if not span or not each.last]
+        kept = sum(
+            Fraction(each.numbers(sizes), each.tokens(sizes)) * max(1, span) for each in fields
+        )
+        return kept < sizes.n_heads * (sizes.head_dim + sizes.v_head_dim)
+
+    def _entries(self, layer: int) -> tuple[Any, int]:
+        """Sizes of a layer, and tokens that its smallest entry stands for; 0 where none stays."""
         model: Any = self
         sizes = SimpleNamespace(**model.named_sizes | self.kind_sizes(layer))
-        fields = variant(self.attention).cache
-        kept = sum(Fraction(each.numbers(sizes), each.tokens(sizes)) for each in fields)
-        return kept < sizes.n_heads * (sizes.head_dim + sizes.v_head_dim)
+        stay = [each for each in variant(sizes.attention).cache if not each.last]
+        return sizes, min((each.tokens(sizes) for each in stay), default=0)
 
     def window_of(self, layer: int) -> int | None:
         """Last keys that a layer keeps, layers counted from 0; None where it keeps all."""
@@ -92,6 +123,13 @@ class LayerKinds:
         if every or in_turn or layer in self.full_layers:
             return None
         return self.window
+
+    def attention_of(self, layer: int) -> str:
+        """Name of a layer's variant: where spans differ, the one that goes with its span."""
+        span = self.spans[layer] if self.spans else self.compress
+        if span == self.compress:
+            return self.attention
+        return "hca" if span else "shared_window"
 
     def source_of(self, layer: int) -> int:
         """The layer whose keys and values a layer reads: itself, or the last that sees as far."""
@@ -127,4 +165,10 @@ class LayerKinds:
                 sizes |= dict.fromkeys(("head_dim", "v_head_dim"), self.full_head_dim)
             if self.full_n_kv_heads:
                 sizes["n_kv_heads"] = self.full_n_kv_heads
+            if not self.full_sinks:
+                sizes["sinks"] = False
+        if self.spans:
+            sizes |= {"attention": self.attention_of(layer), "compress": self.spans[layer]}
+            if sizes["attention"] != self.attention:
+                sizes |= dict.fromkeys(("index_n_heads", "index_head_dim", "index_topk"), 0)
         return sizes | {"reads_kv": self._is_reader(layer)}

@@ -35,6 +35,7 @@ _SIGMOID: dict[str, Any] = {
     "router_bias": True,
 }
 _SHARED: dict[str, Any] = {**_SIGMOID, "n_shared_experts": 1, "experts_per_token": 8}
+_MIMO = RopeConfig("half", 10000.0, rotary_dim=64)
 _LATENT: dict[str, Any] = {
     "v_head_dim": 128,
     "kv_lora_rank": 512,
@@ -106,4 +107,11 @@ ENTRIES = (
                 "sliding_window", 48, 6144, 64, 8, 128, 18432, 153600, 262144,
                 window=128, full_every=4, qk_norm="head", local_rope=RopeConfig("half", 1000000.0),
                 n_experts=128, n_dense_layers=1, expert_d_ff=2048, published="2025-12", **_SHARED),
+    ModelConfig("mimo-v2-flash", "MiMo-V2-Flash (309B)",
+                "config.json of XiaomiMiMo/MiMo-V2-Flash", "sliding_window",
+                48, 4096, 64, 8, 192, 16384, 152576, 262144, v_head_dim=128,
+                window=128, full_layers=(0, *range(5, 48, 6)), full_n_kv_heads=4, sinks=True,
+                full_sinks=False, value_scale=0.707, n_experts=256, experts_per_token=8,
+                n_dense_layers=1, expert_d_ff=2048, published="2025-12", local_rope=_MIMO,
+                rope=RopeConfig("half", 5000000.0, rotary_dim=64), **_SIGMOID),
 )  # fmt: skip

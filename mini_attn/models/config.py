@@ -12,7 +12,7 @@ from mini_attn.config.experts import ROUTINGS
 from mini_attn.errors import ConfigError
 from mini_attn.models._layer_kinds import LayerKinds
 from mini_attn.shapes import check_choice, check_count, check_flag, check_heads, check_positive
-from mini_attn.variants import REGISTRY, optional_sizes, variant
+from mini_attn.variants import COUNTED, REGISTRY, optional_sizes, variant
 
 __all__ = ["ModelConfig"]
 
@@ -84,6 +84,9 @@ class _Described:
     per_layer_dim: int = 0
     layer_scalars: bool = False
     wide_readers: bool = False
+    full_sinks: bool = True
+    value_scale: float | None = None
+    spans: tuple[int, ...] = ()
     own: tuple[tuple[str, Any], ...] = ()
 
 
@@ -173,6 +176,13 @@ class ModelConfig(LayerKinds, _Described):
         Whether what a layer gives is multiplied by a number of the layer's.
     wide_readers : bool
         Whether layers that read another's keys and values have an MLP of twice the width.
+    full_sinks : bool
+        Whether layers that keep all tokens have sinks too, if those with a window have them.
+    value_scale : float or None
+        What values are multiplied by, where that is not 1.
+    spans : tuple of int
+        Of compressed sparse attention, tokens that leave an entry in each layer: ``compress`` with
+        an indexer, another number without one, 0 for a window alone. Empty: ``compress`` in all.
     query_growth : QueryGrowth or None
         How queries grow with their position, as in `AttentionConfig`.
     **sizes : int or None
@@ -258,7 +268,8 @@ class ModelConfig(LayerKinds, _Described):
     def _check_attention(self) -> None:
         """Refuse sizes that contradict the variant's entry in the registry."""
         entry = variant(self.attention)
-        windowed = [name for name, other in REGISTRY.items() if "window" in other.sizes]
+        kinds = REGISTRY | COUNTED
+        windowed = [name for name, other in kinds.items() if "window" in other.sizes]
         if (self.attention in windowed) != (self.window is not None):
             raise ConfigError(
                 f"{self.attention} and window = {self.window} do not go together: "
@@ -307,16 +318,15 @@ class ModelConfig(LayerKinds, _Described):
         window = self.window_of(layer)
         if variant(self.attention).length_rule == "all":
             window = self.window  # if any, that it reads besides what it keeps of all
-        absent = {name: None for name, size in optional_sizes().items() if not getattr(self, name)}
-        sizes = self.named_sizes | absent | {"window": window}
-        sizes |= self.kind_sizes(layer)
+        sizes = self.named_sizes | self.kind_sizes(layer)
+        sizes |= {name: None for name in optional_sizes() if not sizes[name]} | {"window": window}
         sizes["sink_tokens"] = self.sink_tokens if window else 0
         sizes["rope"] = self.local_rope if window and self.local_rope else self.rope
         whole = self.biases in ("attention", "all")
         sizes |= {"bias": whole or self.biases == "qkv", "out_bias": whole}
         sizes["qk_norm"] = self.qk_norm != "none"
         sizes["qk_norm_over"] = self.qk_norm if sizes["qk_norm"] else "head"
-        kind = variant(self.attention).config_type()
+        kind = variant(self.attention_of(layer)).config_type()
         return kind(**{f.name: sizes[f.name] for f in fields(kind) if f.name in sizes})
 
     def decoder(self, *, n_layers: int | None = None) -> DecoderConfig:
@@ -396,7 +406,7 @@ class ModelConfig(LayerKinds, _Described):
 
     def _check_decoder(self, n_layers: int) -> None:
         """Refuse a model whose first layers need what this package's decoder has not."""
-        dense = self.n_dense_layers
+        dense, entry = self.n_dense_layers, variant(self.attention)
         shared = self.n_shared_experts > 0 and n_layers > dense
         chosen = self.n_experts > 0 and n_layers > dense and self.routing not in ROUTINGS
         lacking = {
@@ -406,10 +416,13 @@ class ModelConfig(LayerKinds, _Described):
             "experts that all tokens share": shared,
             f"experts chosen by {self.routing.partition('_')[0]}": chosen,
             "queries that grow with the position, before a latent": self._grows_unread(),
+            "values with a factor": self.value_scale is not None,
+            "a kind of attention that only has costs": not entry.config_class,
         }
         needed = [part for part, has in lacking.items() if has]
         if needed:
-            few = f"; without them are the first layers: n_layers={dense}" * (shared and dense > 0)
+            alike = shared and dense > 0 and bool(entry.config_class)
+            few = f"; without them are the first layers: n_layers={dense}" * alike
             raise ConfigError(
                 f"the decoder here can't run {self.name}, which has {' and '.join(needed)}{few}. "
                 "Its costs need no decoder: mini_attn.cost takes the model as it is"

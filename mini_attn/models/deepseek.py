@@ -1,4 +1,4 @@
-"""DeepSeek: the 67B model, and those with latent attention and many small experts."""
+"""DeepSeek: the 67B model, those with latent attention, and V4, whose entries are of spans."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ENTRIES"]
 
 
 def _latent(mscale: float, **rest: Any) -> dict[str, Any]:
-    """Return what the three latent models share: 512 numbers and a rotated key of 64 a token."""
+    """Return what the latent models share: 512 numbers and a rotated key of 64 a token."""
     scaling = YaRN(40.0, original_max_positions=4096, mscale=mscale, mscale_all_dim=mscale)
     return {
         "family": "DeepSeek",
@@ -55,6 +55,26 @@ _V3 = _latent(
     published="2024-12",
 )
 
+# An indexer chooses 2,048 tokens by a key of 128 numbers.
+_INDEXER: dict[str, Any] = {"index_n_heads": 64, "index_head_dim": 128}
+_V32: dict[str, Any] = {**_V3, **_INDEXER, "index_topk": 2048, "published": "2025-12"}
+# Of the weights, those of hyper-connections aren't counted.
+_V4: dict[str, Any] = {
+    "family": "DeepSeek",
+    "eps": 1e-6,
+    **_INDEXER,
+    "window": 128,
+    "compress": 4,
+    "o_lora_rank": 1024,
+    "sinks": True,
+    "n_shared_experts": 1,
+    "experts_per_token": 6,
+    "routing": "sqrtsoftplus",
+    "router_bias": True,
+    "rope": RopeConfig("interleaved", 160000.0, 64, YaRN(16.0, 65536, attention_factor=1.0)),
+    "published": "2026-04",
+}
+
 # n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context
 ENTRIES = (
     ModelConfig("deepseek-67b", "DeepSeek-67B",
@@ -72,4 +92,18 @@ ENTRIES = (
                 "deepseek2024v3, section 4.2; config.json of deepseek-ai/DeepSeek-V3",
                 "mla", 61, 7168, 128, 128, 192, 18432, 129280, 163840,
                 expert_d_ff=2048, router_bias=True, **_V3),
+    ModelConfig("deepseek-v3.2", "DeepSeek-V3.2 (671B)",
+                "deepseek2025v32, section 2.1; config.json of deepseek-ai/DeepSeek-V3.2",
+                "indexed_latent", 61, 7168, 128, 128, 192, 18432, 129280, 163840,
+                expert_d_ff=2048, router_bias=True, **_V32),
+    ModelConfig("deepseek-v4-flash", "DeepSeek-V4-Flash (284B)",
+                "deepseek2026v4, section 4.2; config.json of deepseek-ai/DeepSeek-V4-Flash",
+                "csa", 43, 4096, 64, 1, 512, 2048, 129280, 1048576, q_lora_rank=1024,
+                o_groups=8, index_topk=512, n_experts=256, expert_d_ff=2048,
+                spans=(0, 0, *(4, 128) * 20, 4), **_V4),
+    ModelConfig("deepseek-v4-pro", "DeepSeek-V4-Pro (1.6T)",
+                "deepseek2026v4, section 4.2; config.json of deepseek-ai/DeepSeek-V4-Pro",
+                "csa", 61, 7168, 128, 1, 512, 3072, 129280, 1048576, q_lora_rank=1536,
+                o_groups=16, index_topk=1024, n_experts=384, expert_d_ff=3072,
+                spans=(128, 128, *(4, 128) * 29, 4), **_V4),
 )  # fmt: skip
