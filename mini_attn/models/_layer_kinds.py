@@ -28,7 +28,7 @@ class LayerKinds:
     n_kv_shared_layers: int
     k_eq_v: bool
     wide_readers: bool
-    full_sinks: bool
+    window_sinks: bool
     spans: tuple[int, ...]
     compress: int
 
@@ -165,8 +165,8 @@ class LayerKinds:
                 sizes |= dict.fromkeys(("head_dim", "v_head_dim"), self.full_head_dim)
             if self.full_n_kv_heads:
                 sizes["n_kv_heads"] = self.full_n_kv_heads
-            if not self.full_sinks:
-                sizes["sinks"] = False
+        if self.window_sinks and self.window_of(layer) is None:
+            sizes["sinks"] = False
         if self.spans:
             sizes |= {"attention": self.attention_of(layer), "compress": self.spans[layer]}
             if sizes["attention"] != self.attention:

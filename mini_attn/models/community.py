@@ -111,7 +111,7 @@ ENTRIES = (
                 "config.json of XiaomiMiMo/MiMo-V2-Flash", "sliding_window",
                 48, 4096, 64, 8, 192, 16384, 152576, 262144, v_head_dim=128,
                 window=128, full_layers=(0, *range(5, 48, 6)), full_n_kv_heads=4, sinks=True,
-                full_sinks=False, value_scale=0.707, n_experts=256, experts_per_token=8,
+                window_sinks=True, value_scale=0.707, n_experts=256, experts_per_token=8,
                 n_dense_layers=1, expert_d_ff=2048, published="2025-12", local_rope=_MIMO,
                 rope=RopeConfig("half", 5000000.0, rotary_dim=64), **_SIGMOID),
 )  # fmt: skip

@@ -84,7 +84,7 @@ class _Described:
     per_layer_dim: int = 0
     layer_scalars: bool = False
     wide_readers: bool = False
-    full_sinks: bool = True
+    window_sinks: bool = False
     value_scale: float | None = None
     spans: tuple[int, ...] = ()
     own: tuple[tuple[str, Any], ...] = ()
@@ -176,8 +176,8 @@ class ModelConfig(LayerKinds, _Described):
         Whether what a layer gives is multiplied by a number of the layer's.
     wide_readers : bool
         Whether layers that read another's keys and values have an MLP of twice the width.
-    full_sinks : bool
-        Whether layers that keep all tokens have sinks too, if those with a window have them.
+    window_sinks : bool
+        Whether only layers with a window have sinks.
     value_scale : float or None
         What values are multiplied by, where that is not 1.
     spans : tuple of int

@@ -9,6 +9,7 @@ from mini_attn.config import CompressedConfig, RopeConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.weights._described import count, entry, mapping, number
+from mini_attn.weights._layer_lists import check_layers
 from mini_attn.weights.hf_rope import rope_from_hf
 
 __all__ = ["compressed_from_hf"]
@@ -60,13 +61,13 @@ def compressed_from_hf(config: Mapping[str, Any], layer: int) -> CompressedConfi
     family = mapping("the configuration", config).get("model_type")
     if family != "deepseek_v4":
         raise ConfigError(f"model_type must be deepseek_v4, got {family!r:.60}")
-    kinds = _kinds(config)
+    kinds = kinds_of(config)
     if check_count("layer", layer, least=0) >= len(kinds):
         raise ConfigError(f"layer must lie in 0 … {len(kinds) - 1}, got {layer}")
     kind, heads = kinds[layer], count(config, "num_key_value_heads", 1)
     if heads != 1:
         raise ConfigError(f"all heads read one key, got num_key_value_heads = {heads}")
-    if kind not in (SPARSE, HEAVY):
+    if kind == WINDOW:
         raise ConfigError(
             f"layer {layer} is {kind!r:.60}: it has a window of shared keys and no entries, and no "
             "class here is made for that"
@@ -79,7 +80,7 @@ def compressed_from_hf(config: Mapping[str, Any], layer: int) -> CompressedConfi
         n_heads=count(config, "num_attention_heads"),
         head_dim=head_dim,
         window=count(config, "sliding_window", 128),
-        compress=_rate(config, kind),
+        compress=rates_of(config)[kind],
         q_lora_rank=count(config, "q_lora_rank"),
         o_groups=count(config, "o_groups"),
         o_lora_rank=count(config, "o_lora_rank"),
@@ -90,25 +91,27 @@ def compressed_from_hf(config: Mapping[str, Any], layer: int) -> CompressedConfi
     )
 
 
-def _kinds(config: Mapping[str, Any]) -> list[Any]:
+def kinds_of(config: Mapping[str, Any]) -> list[str]:
     """Say what each layer is: in words, by its rate in older files, or as the family usually is."""
     n_layers = count(config, "num_hidden_layers")
     kinds, rates = entry(config, "layer_types", None), entry(config, "compress_ratios", None)
     if kinds is None and rates is not None:
+        check_layers("compress_ratios", rates, n_layers, tuple(RATES.values()))
         known = {rate: kind for kind, rate in RATES.items()}
-        kinds = [known.get(rate, rate) for rate in rates]
+        kinds = [known[rate] for rate in rates]
     if kinds is None:
         kinds = [HEAVY, HEAVY] + [SPARSE if i % 2 else HEAVY for i in range(n_layers)]
-    if len(kinds) < n_layers:
-        raise ConfigError(f"{n_layers} layers need as many kinds, got {len(kinds)}")
+    check_layers("layer_types", kinds, n_layers, tuple(RATES))
     return list(kinds[:n_layers])
 
 
-def _rate(config: Mapping[str, Any], kind: str) -> Any:
-    """Count the tokens that an entry of a layer stands for."""
-    old = {SPARSE: "compress_rate_csa", HEAVY: "compress_rate_hca"}[kind]
+def rates_of(config: Mapping[str, Any]) -> dict[str, int]:
+    """Count the tokens that an entry stands for in each kind of layer; 0 where none is made."""
     rates = mapping("compress_rates", entry(config, "compress_rates", None) or {})
-    return count(config, old, None) or count(rates, kind, RATES[kind])
+    found = dict(RATES)
+    for kind, old in ((SPARSE, "compress_rate_csa"), (HEAVY, "compress_rate_hca")):
+        found[kind] = count(config, old, None) or count(rates, kind, RATES[kind])
+    return found
 
 
 def _rope(config: Mapping[str, Any], head_dim: int) -> RopeConfig:

@@ -14,6 +14,7 @@ from mini_attn.weights.families._rules import (
     full_sizes_of,
     kv_heads_of,
     norm_placement_of,
+    spans_of,
     sparse_of,
     windows_of,
 )
@@ -26,9 +27,11 @@ COPIED = (
     "n_layers", "d_model", "n_heads", "head_dim", "d_ff", "vocab_size", "max_context",
     "v_head_dim", "qk_norm", "norm", "norm_placement", "mlp_matrices", "learned_positions",
     "tied_embeddings", "embedding_norm", "sinks", "n_kv_shared_layers", "k_eq_v", "v_norm",
-    "per_layer_dim", "layer_scalars", "wide_readers",
+    "per_layer_dim", "layer_scalars", "wide_readers", "window_sinks",
 )  # fmt: skip
 LATENT = ("kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim")
+INDEXER = ("index_n_heads", "index_head_dim", "index_topk")
+COMPRESSED = ("window", "q_lora_rank", "o_groups", "o_lora_rank", *INDEXER)
 EXPERTS = ("n_experts", "n_shared_experts", "experts_per_token", "expert_d_ff", "router_bias")
 BIASES = {  # of attention and of the MLP
     (True, True): "all", (True, False): "attention", (False, True): "mlp", (False, False): "none",
@@ -62,7 +65,8 @@ def model_from_hf(config: Mapping[str, Any], *, name: str = "own") -> ModelConfi
     -----
     Families that ``Decoder`` can't run are read too: DeepSeek's layers with experts, Falcon,
     GPT-NeoX, BLOOM, StarCoder, MPT, and of later ones Kimi K2, GLM-4.5 and 4.7, Qwen3-VL's text,
-    Ministral 3, Mistral Small 4, MiniMax-M2, K-EXAONE, Solar Open and Youtu-LLM. A key that isn't
+    Ministral 3, Mistral Small 4, MiniMax-M2, K-EXAONE, Solar Open, Youtu-LLM, DeepSeek-V3.2 and
+    V4, GLM-5 and MiMo-V2-Flash. A key that isn't
     known of the family may change the model in a way that no size tells: see `unknown_keys`.
 
     Examples
@@ -82,7 +86,11 @@ def model_from_hf(config: Mapping[str, Any], *, name: str = "own") -> ModelConfi
     sizes |= {"biases": _biases(config), **_experts(config, n_layers), **_layers(config, n_layers)}
     sizes |= _full(config, sizes)
     if size(config, "kv_lora_rank"):
-        sizes |= {part: size(config, part) or 0 for part in LATENT} | {"attention": "mla"}
+        indexed = size(config, "index_topk") > 0
+        sizes |= {part: size(config, part) or 0 for part in (*LATENT, *INDEXER)}
+        sizes["attention"] = "indexed_latent" if indexed else "mla"
+    elif spans := spans_of(config):
+        sizes |= {part: size(config, part) for part in COMPRESSED} | {"attention": "csa"} | spans
     family = config["model_type"]
     return ModelConfig(name=name, title=name, source=f"config.json of {family}", **sizes)
 
@@ -165,4 +173,5 @@ def _full(config: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, Any]
         return full
     kv_heads = full["full_n_kv_heads"] or sizes["n_kv_heads"]
     own = {"n_kv_heads": kv_heads, "attention": _sharing(sizes["n_heads"], kv_heads)}
-    return own | dict.fromkeys(("head_dim", "v_head_dim"), full["full_head_dim"])
+    wide = full["full_head_dim"]
+    return own | (dict.fromkeys(("head_dim", "v_head_dim"), wide) if wide else {})

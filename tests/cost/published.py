@@ -106,6 +106,29 @@ VL = {"head_dim": 128, "rope_theta": 5000000}
 OLMO3 = {"sliding_window": 4096, **HALF_MILLION,
          "rope_scaling": yarn(8.0, 8192, attention_factor=1.2079441541679836)}  # fmt: skip
 THREE_THEN_ALL = [*["sliding_attention"] * 3, "full_attention"]
+INDEXER = {"index_n_heads": 64, "index_head_dim": 128, "index_topk": 2048}
+MIMO = {"head_dim": 192, "v_head_dim": 128, "swa_head_dim": 192, "swa_v_head_dim": 128,
+        "swa_num_attention_heads": 64, "swa_num_key_value_heads": 8, "rope_theta": 5000000,
+        "swa_rope_theta": 10000, "partial_rotary_factor": 0.334, "sliding_window": 128,
+        "sliding_window_size": 128, "attention_value_scale": 0.707,
+        "add_swa_attention_sink_bias": True, "add_full_attention_sink_bias": False}  # fmt: skip
+
+
+def deepseek_v4(layers: int, width: int, heads: int, inner: int, **more: Any) -> dict[str, Any]:
+    """Fields that the two have in common; all their layers have experts."""
+    return {
+        "model_type": "deepseek_v4", "rms_norm_eps": 1e-6, "hidden_size": width,
+        "num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": 1,
+        "head_dim": 512, "moe_intermediate_size": inner, "vocab_size": 129280,
+        "max_position_embeddings": 1048576, "o_lora_rank": 1024, "sliding_window": 128,
+        "index_n_heads": 64, "index_head_dim": 128, "n_shared_experts": 1,
+        "num_experts_per_tok": 6, "num_hash_layers": 3, "hc_mult": 4, "qk_rope_head_dim": 64,
+        "compress_rope_theta": 160000, **TEN_THOUSAND,
+        "rope_scaling": {"type": "yarn", "factor": 16, "beta_fast": 32, "beta_slow": 1,
+                         "original_max_position_embeddings": 65536}, **more,
+    }  # fmt: skip
+
+
 NO_GROUPS = {"n_group": 1, "topk_group": 1, "norm_topk_prob": True}
 
 PUBLISHED: dict[str, dict[str, Any]] = {
@@ -266,6 +289,33 @@ PUBLISHED: dict[str, dict[str, Any]] = {
                                 qk_rope_head_dim=64, v_head_dim=256, n_routed_experts=64,
                                 n_shared_experts=1, num_experts_per_tok=4,
                                 first_k_dense_replace=1, moe_intermediate_size=1536, **MILLION),
+    "deepseek-v3.2": llama_like("deepseek_v32", 1e-6, 7168, 61, 128, 128, 18432, 129280, 163840,
+                                q_lora_rank=1536, n_routed_experts=256, n_shared_experts=1,
+                                num_experts_per_tok=8, first_k_dense_replace=3,
+                                moe_intermediate_size=2048, **LATENT, **INDEXER,
+                                **deepseek_yarn(1.0)),
+    # The last number of each list is of the layer that guesses the token after the next.
+    "deepseek-v4-flash": deepseek_v4(43, 4096, 64, 2048, q_lora_rank=1024, o_groups=8,
+                                     index_topk=512, n_routed_experts=256,
+                                     compress_ratios=[0, 0, *[4, 128] * 20, 4, 0]),
+    "deepseek-v4-pro": deepseek_v4(61, 7168, 128, 3072, q_lora_rank=1536, o_groups=16,
+                                   index_topk=1024, n_routed_experts=384,
+                                   compress_ratios=[128, 128, *[4, 128] * 29, 4, 0]),
+    "glm-5": llama_like("glm_moe_dsa", 1e-5, 6144, 78, 64, 64, 12288, 154880, 202752,
+                        q_lora_rank=2048, kv_lora_rank=512, qk_nope_head_dim=192,
+                        qk_rope_head_dim=64, v_head_dim=256, n_routed_experts=256,
+                        n_shared_experts=1, num_experts_per_tok=8, first_k_dense_replace=3,
+                        moe_intermediate_size=2048, **{**INDEXER, "index_n_heads": 32},
+                        rope_parameters={"rope_theta": 1000000, "rope_type": "default"}),
+    "mimo-v2-flash": {
+        "layernorm_epsilon" if name == "rms_norm_eps" else name: value
+        for name, value in llama_like(
+            "mimo_v2_flash", 1e-5, 4096, 48, 64, 4, 16384, 152576, 262144, **MIMO,
+            hybrid_layer_pattern=[0, *[1, 1, 1, 1, 0], *[1, 1, 1, 1, 1, 0] * 7],
+            moe_layer_freq=[0, *[1] * 47], n_routed_experts=256, n_shared_experts=None,
+            num_experts_per_tok=8, moe_intermediate_size=2048, **NO_GROUPS,
+        ).items()
+    },
     "ministral-3-8b": llama_like("ministral3", 1e-5, 4096, 34, 32, 8, 14336, 131072, 262144,
                                  head_dim=128, sliding_window=None,
                                  **mistral_yarn(1000000.0, 16.0, 16384)),
@@ -343,6 +393,10 @@ def sees_all(fields: dict[str, Any], layer: int) -> bool:
     """Whether a layer keeps every token; where a file has no list, its family's turn says so."""
     if not fields.get("sliding_window"):
         return True
+    if "hybrid_layer_pattern" in fields:
+        return bool(fields["hybrid_layer_pattern"][layer] == 0)
+    if "compress_ratios" in fields:  # a window beside, or alone
+        return False
     if "layer_types" in fields:
         return bool(fields["layer_types"][layer] == "full_attention")
     alternating = {"gemma2": 2, "gpt_oss": 2}
@@ -350,10 +404,16 @@ def sees_all(fields: dict[str, Any], layer: int) -> bool:
     return bool(every) and layer % every == every - 1
 
 
-def kept_shape(fields: dict[str, Any], layer: int) -> tuple[int, int]:
-    """KV heads and head size of what a layer keeps; those that see all may have their own."""
+def kept_shape(fields: dict[str, Any], layer: int) -> tuple[int, int, int]:
+    """KV heads, key and value size of what a layer keeps; those that see all may have their own."""
     *_, kv_heads, head_dim = shape(fields)
+    value = fields.get("v_head_dim", head_dim)
     if not sees_all(fields, layer):
-        return kv_heads, head_dim
-    own = fields.get("num_global_key_value_heads", kv_heads)
-    return own, fields.get("global_head_dim", head_dim)
+        return fields.get("swa_num_key_value_heads", kv_heads), head_dim, value
+    own, wide = fields.get("num_global_key_value_heads"), fields.get("global_head_dim")
+    return own or kv_heads, wide or head_dim, wide or value
+
+
+def spans_of(fields: dict[str, Any]) -> list[int]:
+    """Tokens that leave an entry in each layer of DeepSeek-V4; 0 where there is a window alone."""
+    return list(fields["compress_ratios"][: fields["num_hidden_layers"]])

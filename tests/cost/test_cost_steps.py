@@ -13,6 +13,7 @@ import mini_attn.numpy as ma
 from mini_attn import cost
 from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS
+from mini_attn.variants import variant
 from tests.backends.small import small
 
 GPT2, LLAMA = MODELS["gpt2"], MODELS["llama-3-8b"]
@@ -186,23 +187,29 @@ def test_scores_of_a_thousand_tokens():
 # --- intensity and time ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [n for n, m in MODELS.items() if m.attention != "mla"])
+HEADS = [n for n, m in MODELS.items() if variant(m.attention).config_class == "AttentionConfig"]
+
+
+@pytest.mark.parametrize("name", HEADS)
 def test_intensity_of_cached_attention(name):
     """FLOPs per cached byte: n_heads / n_kv_heads at 2 bytes a number, half of it at 4.
 
     Where layers have two sizes, both sides are summed over the layers.
     """
     model = MODELS[name]
-    layers = [{"n_kv_heads": model.n_kv_heads, "head_dim": model.head_dim} | model.kind_sizes(layer)
-              for layer in range(model.n_layers)]  # fmt: skip
-    numbers = sum(each["head_dim"] for each in layers)
-    expected = model.n_heads * numbers / sum(e["n_kv_heads"] * e["head_dim"] for e in layers)
+    layers = [model.named_sizes | model.kind_sizes(layer) for layer in range(model.n_layers)]
+    both = [each["head_dim"] + each["v_head_dim"] for each in layers]
+    kept = sum(each["n_kv_heads"] * size for each, size in zip(layers, both, strict=True))
+    expected = model.n_heads * sum(both) / kept
     assert cost.cache_intensity(model) == expected
     assert cost.cache_intensity(model, dtype_bytes=4) == expected / 2
     parts = cost.matmul_flops(model, q_len=1, kv_len=1000, causal="exact")
     read = cost.step_bytes(model, kv_len=1000)["cache read"]
     counted = cost.arithmetic_intensity(parts["scores"] + parts["weighted sum"], read)
-    assert counted == expected
+    if model.full_n_kv_heads and not model.full_head_dim:  # few windows' keys, of more heads
+        assert counted < model.n_heads / model.full_n_kv_heads
+    else:
+        assert counted == expected
 
 
 def test_intensity_of_latent_attention():
@@ -245,7 +252,8 @@ def test_operations_add_up_to_the_step(name):
             assert sum(size for _, size in parts.values()) == sum(moved.values())
             assert all(done > 0 and size > 0 for done, size in parts.values())
             cached = moved["cache read"] + moved["cache written"]
-            assert parts["attention"] == (flops["scores"] + flops["weighted sum"], cached)
+            met = flops["scores"] + flops["weighted sum"] + flops.get("indexer", 0)
+            assert parts["attention"] == (met, cached)
             assert parts["logits"][0] == flops["logits"]
             assert ("experts" in parts) == bool(model.n_experts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from mini_attn import cost
 from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS
+from mini_attn.variants import variant
 from tests.backends.small import small
 
 KINDS = {
@@ -50,6 +52,9 @@ def real_caches(lib, model, batch, capacity, dtype="float32"):
             sizes = (batch, model.kv_lora_rank, model.qk_rope_head_dim, capacity)
             caches.append(lib.LatentCache(*sizes, dtype=dtype))
             continue
+        if variant(model.attention).name in ("csa", "indexed_latent"):
+            caches += beside_heads(lib, model, layer, (batch, capacity, dtype))
+            continue
         own = model.layer_config(layer)
         options = {"v_head_dim": own.v_head_dim, "dtype": dtype}
         sizes = (batch, own.n_kv_heads, own.head_dim, capacity)
@@ -59,6 +64,28 @@ def real_caches(lib, model, batch, capacity, dtype="float32"):
             kept = {"window": window, "sink_tokens": model.sink_tokens}
             caches.append(lib.SlidingWindowCache(*sizes, **kept, **options))
     return caches
+
+
+def beside_heads(lib, model, layer, use):
+    """What layers keep whose entries or latents an indexer chooses; parts of caches as bytes."""
+    batch, capacity, dtype = use
+    kind, kept = model.attention_of(layer), {"dtype": dtype}
+    if kind == "indexed_latent":
+        sizes = (batch, model.kv_lora_rank, model.qk_rope_head_dim, capacity)
+        plain = lib.KVCache(batch, 1, 1, capacity, **kept)
+        beside = lib.IndexedCache(
+            batch, 1, 1, capacity, index_head_dim=model.index_head_dim, **kept
+        )
+        keys = beside.allocated_bytes - plain.allocated_bytes
+        return [lib.LatentCache(*sizes, **kept), SimpleNamespace(allocated_bytes=keys)]
+    if kind == "shared_window":  # keys, and no values beside them
+        both = lib.SlidingWindowCache(
+            batch, 1, model.head_dim, capacity, window=model.window, **kept
+        )
+        return [SimpleNamespace(allocated_bytes=both.allocated_bytes // 2)]
+    own = model.layer_config(layer)
+    sizes = {name: getattr(own, name) for name in ("window", "compress", "index_head_dim")}
+    return [lib.CompressedCache(batch, own.head_dim, capacity, **sizes, **kept)]
 
 
 def fill(lib, cache, model, batch, tokens, dtype="float32"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -23,21 +22,47 @@ from mini_attn import cost
 from mini_attn.config import AttentionConfig, DecoderConfig, QueryGrowth
 from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS, ModelConfig, model
-from mini_attn.weights import config_from_hf
+from mini_attn.weights import compressed_from_hf, config_from_hf
 from mini_attn.weights.families import FAMILIES
 from mini_attn.weights.hf_rope import rope_from_hf
-from tests.cost.published import PARAMETERS, PUBLISHED, first, kept_shape, sees_all, shape
+from tests.cost.published import (
+    PARAMETERS,
+    PUBLISHED,
+    first,
+    kept_shape,
+    sees_all,
+    shape,
+    spans_of,
+)
 
 
 def numbers_from_source(fields, context):
     """Numbers in the cache of one sequence, worked out from the published fields."""
     layers = shape(fields)[0]
     if "kv_lora_rank" in fields:
-        return layers * (fields["kv_lora_rank"] + fields["qk_rope_head_dim"]) * context
+        latent = fields["kv_lora_rank"] + fields["qk_rope_head_dim"]
+        return layers * (latent + fields.get("index_head_dim", 0)) * context
+    if "compress_ratios" in fields:
+        return sum(numbers_of_spans(fields, span, context) for span in spans_of(fields))
     numbers = 0
     for layer in range(layers - fields.get("num_kv_shared_layers", 0)):
         kept = context if sees_all(fields, layer) else min(context, fields["sliding_window"])
-        numbers += 2 * prod(kept_shape(fields, layer)) * kept
+        heads, key, value = kept_shape(fields, layer)
+        numbers += heads * (key + value) * kept
+    return numbers
+
+
+def numbers_of_spans(fields, span, context):
+    """Numbers in one layer of DeepSeek-V4: a window, entries, and what waits to become one.
+
+    With an indexer (4 tokens to an entry) each token says twice as much, for two spans each.
+    """
+    size, index = fields["head_dim"], fields["index_head_dim"] * (span == 4)
+    numbers = min(context, fields["sliding_window"]) * size
+    if span:
+        series = 2 if span == 4 else 1
+        waiting = min(context, series * span) * series * 2  # values and gates
+        numbers += (context // span + waiting) * (size + index)
     return numbers
 
 
@@ -105,7 +130,7 @@ def test_the_factors_of_the_cache_that_shrink(name):
     smaller = {
         "layers": "num_kv_shared_layers" in fields,
         "entries": not all(sees_all(fields, layer) for layer in range(layers)),
-        "values": "kv_lora_rank" in fields or kv_heads < heads,
+        "values": "kv_lora_rank" in fields or kv_heads < heads,  # of an entry
     }
     assert entry.shrinks == tuple(factor for factor, is_smaller in smaller.items() if is_smaller)
 
@@ -124,7 +149,7 @@ UNREAD = [name for name in MODELS if name not in READ]
 DENSE = {  # layers before the first one with experts that the reader refuses
     name: fields["first_k_dense_replace"]
     for name, fields in PUBLISHED.items()
-    if fields.get("first_k_dense_replace")
+    if fields.get("first_k_dense_replace") and "index_topk" not in fields
 }
 
 
@@ -151,13 +176,16 @@ def test_sizes_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
     layers, width, heads, kv_heads, head_dim = shape(fields)
     assert (entry.n_layers, entry.d_model, entry.n_heads) == (layers, width, heads)
-    assert entry.n_kv_heads == kv_heads
+    assert entry.n_kv_heads == fields.get("swa_num_key_value_heads", kv_heads)
+    assert entry.full_n_kv_heads == (kv_heads if "swa_num_key_value_heads" in fields else 0)
     latent = "kv_lora_rank" in fields
     if latent:
         head_dim = fields["qk_nope_head_dim"] + fields["qk_rope_head_dim"]
     assert (entry.head_dim, entry.v_head_dim) == (head_dim, fields.get("v_head_dim", head_dim))
     for rank in ("kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim"):
-        assert getattr(entry, rank) == (fields.get(rank) or 0)
+        assert getattr(entry, rank) == (fields.get(rank) or 0) * (latent or rank == "q_lora_rank")
+    for size in ("index_n_heads", "index_head_dim", "index_topk", "o_groups", "o_lora_rank"):
+        assert getattr(entry, size) == fields.get(size, 0)
     d_ff = {"otherwise": 4 * width, **fields}
     assert entry.d_ff == first(
         d_ff, "intermediate_size", "n_inner", "moe_intermediate_size", "otherwise"
@@ -176,8 +204,11 @@ def test_experts_are_the_source_configuration(name):
     assert entry.n_experts == first(fields, "n_routed_experts", "num_local_experts", "num_experts")
     assert entry.experts_per_token == fields["num_experts_per_tok"]
     shared = {"none": 0, **fields}
-    assert entry.n_shared_experts == first(shared, "n_shared_experts", "num_shared_experts", "none")
-    assert entry.n_dense_layers == DENSE.get(name, 0)
+    assert entry.n_shared_experts == (
+        first(shared, "n_shared_experts", "num_shared_experts", "none") or 0
+    )
+    dense = fields["moe_layer_freq"].count(0) if "moe_layer_freq" in fields else 0
+    assert entry.n_dense_layers == fields.get("first_k_dense_replace", dense)
     assert entry.expert_d_ff == first(fields, "moe_intermediate_size", "intermediate_size")
 
 
@@ -200,7 +231,38 @@ def rope_of_a_source(fields, layer):
     return dataclasses.replace(rope, rotary_dim=turned)
 
 
-@pytest.mark.parametrize("name", [name for name in UNREAD if "rms_norm_eps" in PUBLISHED[name]])
+@pytest.mark.parametrize("name", [name for name in UNREAD if "compress_ratios" in PUBLISHED[name]])
+def test_layers_with_entries_are_the_source_configuration(name):
+    """Where there are entries, the layer's configuration is the one that the file gives."""
+    entry, fields = MODELS[name], PUBLISHED[name]
+    for layer, span in enumerate(spans_of(fields)):
+        assert entry.attention_of(layer) == {0: "shared_window", 4: "csa", 128: "hca"}[span]
+        if span:
+            assert entry.layer_config(layer) == compressed_from_hf(fields, layer)
+        else:
+            with pytest.raises(ConfigError, match="shared_window has costs alone"):
+                entry.layer_config(layer)
+
+
+def test_rotations_of_mimo_are_the_source_configuration():
+    entry, fields = MODELS["mimo-v2-flash"], PUBLISHED["mimo-v2-flash"]
+    turned = int(fields["partial_rotary_factor"] * fields["head_dim"])
+    for layer in range(entry.n_layers):
+        full = sees_all(fields, layer)
+        own = entry.layer_config(layer)
+        assert own.rope.theta == fields["rope_theta" if full else "swa_rope_theta"]
+        assert (own.rope.rotary_dim, own.rope.layout) == (turned, "half")
+        assert (own.sinks, own.window) == (not full, None if full else 128)
+    assert entry.value_scale == fields["attention_value_scale"]
+
+
+def turns_alike(name):
+    """Whether a model has one rule of rotation for each kind of layer that has a class here."""
+    fields = PUBLISHED[name]
+    return "rms_norm_eps" in fields and not {"compress_ratios", "index_topk"} & fields.keys()
+
+
+@pytest.mark.parametrize("name", [name for name in UNREAD if turns_alike(name)])
 def test_rotations_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
     for layer in range(entry.n_layers):
@@ -211,7 +273,10 @@ def test_rotations_are_the_source_configuration(name):
     assert entry.query_growth == growth
 
 
-@pytest.mark.parametrize("name", [name for name in UNREAD if "rms_norm_eps" not in PUBLISHED[name]])
+NO_RMS = [n for n in UNREAD if not {"rms_norm_eps", "layernorm_epsilon"} & PUBLISHED[n].keys()]
+
+
+@pytest.mark.parametrize("name", NO_RMS)
 def test_positions_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
     layer = entry.layer_config()
@@ -245,6 +310,11 @@ CANNOT = {
     "falcon-7b": "attention and MLP in parallel",
     "falcon-40b": "attention and MLP in parallel",
     "gpt-neox-20b": "attention and MLP in parallel",
+    "deepseek-v3.2": "experts that all tokens share.* and a kind of attention that only has costs",
+    "glm-5": "experts that all tokens share and a kind of attention that only has costs",
+    "deepseek-v4-flash": "experts that all tokens share and experts chosen by sqrtsoftplus",
+    "deepseek-v4-pro": "experts that all tokens share and experts chosen by sqrtsoftplus",
+    "mimo-v2-flash": "values with a factor",
     "bloom-176b": "a norm of the embeddings",
     "mpt-7b": "norms without biases",
 }
@@ -338,9 +408,11 @@ def test_parameters_as_published(name):
     assert cost.parameter_count(MODELS[name]) == PARAMETERS[name]
 
 
-# In billions, from the models' pages in Hugging Face's documentation.
+# In billions, from the models' pages in Hugging Face's documentation; of the last three from the
+# abstracts of their reports (arXiv 2606.19348, 2601.02780, 2602.15763).
 BILLIONS = {"mistral-small-4": "119", "k-exaone": "236", "solar-open-100b": "102",
-            "youtu-llm-2b": "1.96", "glm-4.7-flash": "30"}  # fmt: skip
+            "youtu-llm-2b": "1.96", "glm-4.7-flash": "30", "deepseek-v4-flash": "284",
+            "mimo-v2-flash": "309", "glm-5": "744"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BILLIONS)

@@ -50,6 +50,16 @@ BASE: Sizes = {
     "per_layer_dim": {"is": 0},
     "layer_scalars": {"is": False},
     "wide_readers": {"is": False},
+    "window_sinks": {"is": False},
+    "window_layers": {"is": None},
+    "sparse_layers": {"is": None},
+    "spans": {"is": "none"},
+    "span_layers": {"is": None},
+    "o_groups": {"is": 0},
+    "o_lora_rank": {"is": 0},
+    "index_n_heads": {"is": 0},
+    "index_head_dim": {"is": 0},
+    "index_topk": {"is": 0},
 }
 
 BIAS: Sizes = {"attention_bias": {"key": "attention_bias", "default": False}}
@@ -128,6 +138,15 @@ LATENT: Sizes = like(
     also="num_key_value_heads head_dim qk_head_dim rope_interleave mlp_bias pretraining_tp "
     f"moe_layer_freq aux_loss_alpha seq_aux ep_size {GROUPS}",
 )  # fmt: skip
+
+
+def indexer(heads: int, most: int) -> Sizes:
+    """Return an indexer's sizes."""
+    return {
+        "index_n_heads": {"key": "index_n_heads", "default": heads},
+        "index_head_dim": {"key": "index_head_dim", "default": 128},
+        "index_topk": {"key": "index_topk", "default": most},
+    }
 
 
 def routed(experts: int, shared: int, width: int, dense: int) -> Sizes:

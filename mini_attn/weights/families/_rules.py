@@ -1,4 +1,4 @@
-"""What no table of keys says of a family: which layers have a window, and which have experts.
+"""What no table of keys says of a family: which layers have a window, entries or experts.
 
 `js/your_model/rules.js` has the same rules under the same names; a test compares the two.
 """
@@ -12,6 +12,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.weights._described import flag
 from mini_attn.weights._layer_lists import FULL, SLIDING, check_layers, check_window, layer_windows
+from mini_attn.weights.compressed import HEAVY, SPARSE, kinds_of, rates_of
 from mini_attn.weights.families._sizes import size
 
 
@@ -56,8 +57,18 @@ def _then_full(config: Mapping[str, Any], n_layers: int, windowed: bool) -> list
     return [*_in_turn(config, n_layers, windowed)[:-1], FULL]
 
 
+def _first_and_in_turn(config: Mapping[str, Any], n_layers: int, windowed: bool) -> list[str]:
+    """Return MiMo's: a list of flags, or the first layer and every sixth sees all."""
+    flags = size(config, "window_layers")
+    if flags is None:
+        return [FULL, *_in_turn(config, n_layers, windowed)[1:]]
+    check_layers("hybrid_layer_pattern", flags, n_layers, (0, 1))
+    return [SLIDING if flag else FULL for flag in flags]
+
+
 _PATTERNS = {
     "behind": _behind, "unturned": _unturned, "in_turn": _in_turn, "in_turn_then_full": _then_full,
+    "first_and_in_turn": _first_and_in_turn,
 }  # fmt: skip
 
 
@@ -77,6 +88,12 @@ def sparse_of(config: Mapping[str, Any], n_layers: int) -> list[bool]:
         if dense >= n_layers or not size(config, "n_experts"):
             return [False] * n_layers
         return [layer >= dense for layer in range(n_layers)]
+    if size(config, "dense") == "flagged":
+        flags = size(config, "sparse_layers")
+        if flags is None:
+            return [layer > 0 for layer in range(n_layers)]
+        check_layers("moe_layer_freq", flags, n_layers, (0, 1))
+        return [bool(flag) for flag in flags[:n_layers]]
     step, plain = size(config, "sparse_every"), size(config, "dense_layers")
     plain = [] if plain is None else plain
     if not isinstance(plain, list | tuple):
@@ -92,6 +109,18 @@ def kv_heads_of(config: Mapping[str, Any]) -> int:
     if rule == "given" or (rule == "falcon" and flag(config, "new_decoder_architecture", False)):
         return int(heads)
     return 1 if flag(config, "multi_query", True) else int(size(config, "n_heads"))
+
+
+def spans_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how many tokens leave an entry in each layer, and in those with an indexer."""
+    if size(config, "spans") == "none":
+        return {}
+    kinds, rates = kinds_of(config), rates_of(config)
+    if rates[SPARSE] == rates[HEAVY]:
+        raise ConfigError(
+            f"compress_rates must differ between {SPARSE} and {HEAVY}, got {rates[SPARSE]}"
+        )
+    return {"compress": rates[SPARSE], "spans": tuple(rates[kind] for kind in kinds)}
 
 
 def full_sizes_of(config: Mapping[str, Any]) -> dict[str, int]:
