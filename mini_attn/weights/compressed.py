@@ -110,7 +110,7 @@ def rates_of(config: Mapping[str, Any]) -> dict[str, int]:
     rates = mapping("compress_rates", entry(config, "compress_rates", None) or {})
     found = dict(RATES)
     for kind, old in ((SPARSE, "compress_rate_csa"), (HEAVY, "compress_rate_hca")):
-        found[kind] = count(config, old, None) or count(rates, kind, RATES[kind])
+        found[kind] = count(config, old, None) or count(rates, kind, None) or RATES[kind]
     return found
 
 

@@ -11,7 +11,7 @@ import traitlets
 from mini_attn import cost
 from mini_attn.errors import WidgetStateError
 from mini_attn.models import MODELS, ModelConfig
-from mini_attn.variants import REGISTRY, variant
+from mini_attn.variants import COUNTED, REGISTRY, variant
 from mini_attn.widgets.base import LivingWidget
 from mini_attn.widgets.cache_calculator_data import BITS, OWN
 from mini_attn.widgets.schema import load_schema
@@ -25,8 +25,9 @@ GB = 10**9
 # What a published model fills in; the second group, which some variants' caches alone depend on,
 # only where the model has such a size.
 SIZES = ("attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", "full_every")
+KINDS = REGISTRY | COUNTED
 OPTIONAL = tuple(
-    dict.fromkeys(size.name for entry in REGISTRY.values() for size in entry.cache_sizes)
+    dict.fromkeys(size.name for entry in KINDS.values() for size in entry.cache_sizes)
 )
 DECIDED = (*SIZES, *OPTIONAL, "shared_layers", "parameters")
 
@@ -81,7 +82,7 @@ def _plain(config: ModelConfig) -> ModelConfig:
     changes: dict[str, Any] = {"n_kv_heads": config.n_heads, "full_n_kv_heads": 0}
     if not config.full_head_dim:  # two sizes of heads go with windows, whose slots all count here
         changes |= {"attention": "mha", "window": None}
-    return replace(config, **changes, n_kv_shared_layers=0)
+    return replace(config, **changes, n_kv_shared_layers=0, spans=())
 
 
 def _longest_context(
@@ -272,9 +273,9 @@ class CacheCalculator(LivingWidget):
 
 def _told(text: str) -> str:
     """Return a docstring with the registry's kinds and the sizes of their caches in it."""
-    sizes = {size.name: size for entry in REGISTRY.values() for size in entry.cache_sizes}
+    sizes = {size.name: size for entry in KINDS.values() for size in entry.cache_sizes}
     own = [f"{name} : int\n    {size.label}, 1 to {size.most:,}." for name, size in sizes.items()]
-    kinds = ", ".join(f'"{name}"' for name in REGISTRY)
+    kinds = ", ".join(f'"{name}"' for name in KINDS)
     return text.replace("{KINDS}", f"{{{kinds}}}").replace("OWN : int", "\n".join(own))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mini_attn import cost
 from mini_attn.models import MODELS
-from mini_attn.variants import REGISTRY, Size, Variant
+from mini_attn.variants import COUNTED, REGISTRY, Size, Variant
 
 __all__ = ["BITS", "OWN", "calculator_schema", "layers_apart"]
 
@@ -26,21 +26,23 @@ def layers_apart(model: Any) -> dict[str, Any]:
         "full_head_dim": model.full_head_dim,
         "full_n_kv_heads": model.full_n_kv_heads,
         "shared_layers": model.n_kv_shared_layers,
+        "spans": list(model.spans),
     }
     return {key: size for key, size in apart.items() if size}
 
 
 def calculator_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the calculator's schema: every model, variant, type, device and size of a cache."""
+    kinds = REGISTRY | COUNTED
     values = {
         "model": [*MODELS, OWN],
-        "attention": list(REGISTRY),
+        "attention": list(kinds),
         "dtype": list(BITS),
         "weight_dtype": list(BITS),
         "device": [*cost.DEVICES, OWN],
     }
     asked: dict[str, tuple[Variant, Size]] = {}
-    for entry in REGISTRY.values():
+    for entry in kinds.values():
         for size in entry.cache_sizes:
             asked.setdefault(size.name, (entry, size))  # the first that has it says its default
     sizes = {

@@ -8,25 +8,29 @@ from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.weights._known import HARMLESS
 from mini_attn.weights.families._fields import BASE, FIELDS
-from mini_attn.weights.hf_model import COPIED, EXPERTS, LATENT, MOST_LAYERS
+from mini_attn.weights.hf_model import COMPRESSED, COPIED, EXPERTS, INDEXER, LATENT, MOST_LAYERS
 
 __all__ = ["SIZES", "your_model"]
 
 # What the costs of a model depend on, and what it is without.
 SIZES: dict[str, Any] = {
     "attention": "", **dict.fromkeys(COPIED, 0), "n_kv_heads": 0, "biases": "none",
-    **dict.fromkeys((*LATENT, *EXPERTS, "n_dense_layers"), 0), "window": None, "full_every": 0,
+    **dict.fromkeys((*LATENT, *INDEXER, *EXPERTS, "n_dense_layers"), 0),
+    **dict.fromkeys(("o_groups", "o_lora_rank", "compress"), 0), "spans": [],
+    "window": None, "full_every": 0,
     "full_layers": [], **dict.fromkeys(("full_head_dim", "full_n_kv_heads"), 0),
     "k_eq_v": False, "v_norm": False, "layer_scalars": False, "wide_readers": False,
     "norm": "rms_norm", "norm_placement": "before", "qk_norm": "none", "mlp_matrices": 3,
-    "tied_embeddings": False, "embedding_norm": False, "sinks": False, "router_bias": False,
+    "window_sinks": False, "tied_embeddings": False, "embedding_norm": False, "sinks": False,
+    "router_bias": False,
 }  # fmt: skip
 
 
 def _told(model: Any) -> dict[str, Any]:
     """Return a model's sizes by name, without what is usual."""
     sizes = {name: getattr(model, name) for name in SIZES} | {
-        "full_layers": list(model.full_layers)
+        "full_layers": list(model.full_layers),
+        "spans": list(model.spans),
     }
     return {name: size for name, size in sizes.items() if size != SIZES[name]}
 
@@ -45,6 +49,8 @@ def your_model() -> dict[str, Any]:
         "harmless": " ".join(sorted(HARMLESS)),
         "copied": COPIED,
         "latent": LATENT,
+        "indexer": INDEXER,
+        "compressed": COMPRESSED,
         "experts": EXPERTS,
         "most_layers": MOST_LAYERS,
         "sizes": SIZES,

@@ -12,6 +12,9 @@ KINDS = ["full_attention", "sliding_attention"]
 NAMES = {  # of keys with a list, or whose numbers have to go together
     "layer_types": lambda draw, n: [draw.choice(KINDS) for _ in range(n)],
     "no_rope_layers": lambda draw, n: [draw.randint(0, 1) for _ in range(n)],
+    "compress_ratios": lambda draw, n: [draw.choice([0, 4, 128]) for _ in range(n)],
+    "hybrid_layer_pattern": lambda draw, n: [draw.randint(0, 1) for _ in range(n)],
+    "moe_layer_freq": lambda draw, n: [draw.randint(0, 1) for _ in range(n)],
     "mlp_only_layers": lambda draw, n: [draw.randint(0, n + 1) for _ in range(draw.randint(0, n))],
 }
 SMALL = ("decoder_sparse_step", "first_k_dense_replace", "max_window_layers", "n_shared_experts",
@@ -31,6 +34,9 @@ def described(family: str, draw: Random) -> dict[str, Any]:
         "full_n_kv_heads": kv, "d_model": heads * draw.choice([8, 24, 64]), "n_experts": experts,
         "experts_per_token": draw.randint(1, experts),
     }  # fmt: skip
+    entries = "compress_rates" in FIELDS[family]["also"].split()
+    if entries:  # one key for all heads
+        known["n_kv_heads"] = 1
     made: dict[str, Any] = {"model_type": family}
     for name, spec in (BASE | FIELDS[family]).items():
         if isinstance(spec, str) and " " in spec:
@@ -45,6 +51,8 @@ def described(family: str, draw: Random) -> dict[str, Any]:
             made |= dict.fromkeys(keys, value)
     if "vocab_size_per_layer_input" in FIELDS[family]["also"]:
         made["vocab_size_per_layer_input"] = made.get("vocab_size", 262144)
+    if entries:
+        made |= _entries(made, draw)
     for flag in ("multi_query", "new_decoder_architecture", "parallel_attn"):
         if flag in FIELDS[family]["also"] and draw.random() < 0.5:
             made[flag] = draw.choice([True, False, None])
@@ -56,6 +64,26 @@ def described(family: str, draw: Random) -> dict[str, Any]:
     if draw.random() < 0.2:
         made |= dict([draw.choice(list(UNKNOWN.items()))])
     return made
+
+
+def _entries(made: dict[str, Any], draw: Random) -> dict[str, Any]:
+    """Other words for layers with entries, and now and then other numbers of tokens."""
+    kinds = {4: "compressed_sparse_attention", 128: "heavily_compressed_attention",
+             0: "sliding_attention"}  # fmt: skip
+    if not made.get("layer_types"):
+        told: dict[str, Any] = {}
+    elif draw.random() < 0.5:
+        told = {"layer_types": None}
+    else:
+        told = {"layer_types": [draw.choice(list(kinds.values())) for _ in made["layer_types"]]}
+    if draw.random() < 0.3:
+        told["compress_rates"] = {
+            kinds[4]: draw.choice([2, 4, 8]),
+            kinds[128]: draw.choice([8, 64]),
+        }
+    if draw.random() < 0.1:
+        told["compress_rate_csa"] = draw.choice([4, 16, None])
+    return told
 
 
 def _value(name: str, key: str, spec: dict[str, Any], known: dict[str, int], draw: Random) -> Any:

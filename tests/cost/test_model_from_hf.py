@@ -12,12 +12,12 @@ from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS
 from mini_attn.weights import FAMILIES, config_from_hf, model_from_hf, unknown_keys
 from mini_attn.weights.families._fields import BASE, FIELDS
-from mini_attn.weights.hf_model import BIASES, COPIED, EXPERTS, LATENT
+from mini_attn.weights.hf_model import BIASES, COMPRESSED, COPIED, EXPERTS, LATENT
 from tests.cost.described import described
 from tests.cost.published import PUBLISHED
 
-COST_SIZES = (*COPIED, *LATENT, *EXPERTS, "attention", "n_kv_heads", "biases", "window",
-              "full_every", "full_layers", "n_dense_layers")  # fmt: skip
+COST_SIZES = (*COPIED, *LATENT, *COMPRESSED, *EXPERTS, "spans", "compress", "attention",
+              "n_kv_heads", "biases", "window", "full_every", "full_layers", "n_dense_layers")  # fmt: skip
 SMALL = {"vocab_size": 64, "hidden_size": 16, "num_hidden_layers": 6, "num_attention_heads": 4,
          "intermediate_size": 32, "max_position_embeddings": 128}  # fmt: skip
 

@@ -13,11 +13,11 @@ from mini_attn import cost
 from mini_attn.config import weight_format
 from mini_attn.errors import ConfigError, WidgetStateError
 from mini_attn.models import MODELS, ModelConfig
-from mini_attn.variants import REGISTRY
+from mini_attn.variants import COUNTED, REGISTRY
 from mini_attn.widgets import cache_calculator, data
 from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.cache_calculator import BITS, CacheCalculator, calculate
-from tests.cost.published import PUBLISHED, kept_shape, shape
+from tests.cost.published import PUBLISHED, kept_shape, shape, spans_of
 from tests.javascript import run
 
 SCHEMA = load_schema("cache_calculator")
@@ -225,9 +225,14 @@ def published_per_token(name: str) -> int:
     fields = PUBLISHED[name]
     layers = shape(fields)[0]
     if "kv_lora_rank" in fields:
-        return layers * (fields["kv_lora_rank"] + fields["qk_rope_head_dim"]) * 2
+        latent = fields["kv_lora_rank"] + fields["qk_rope_head_dim"]
+        return layers * (latent + fields.get("index_head_dim", 0)) * 2
+    if "compress_ratios" in fields:  # entries of 4 tokens have a smaller one beside
+        sizes = {4: fields["head_dim"] + fields["index_head_dim"], 128: fields["head_dim"]}
+        return sum(2 * sizes[span] // span for span in spans_of(fields) if span)
     keeping = range(layers - fields.get("num_kv_shared_layers", 0))
-    return sum(2 * prod(kept_shape(fields, layer)) * 2 for layer in keeping)
+    kept = [kept_shape(fields, layer) for layer in keeping]
+    return sum(heads * (key + value) * 2 for heads, key, value in kept)
 
 
 def test_every_model_against_its_published_sizes() -> None:
@@ -342,7 +347,7 @@ def test_formula_counts_what_only_the_last_tokens_keep() -> None:
 
 def test_schema_lists_what_the_package_knows() -> None:
     assert SCHEMA["model"]["values"] == [*MODELS, "own"]
-    assert SCHEMA["attention"]["values"] == list(REGISTRY)
+    assert SCHEMA["attention"]["values"] == [*REGISTRY, *COUNTED]
     assert SCHEMA["device"]["values"] == [*cost.DEVICES, "own"]
     assert SCHEMA["dtype"]["values"] == SCHEMA["weight_dtype"]["values"] == list(BITS)
     keys = run("return living.registry.cache_calculator.controls.map((control) => control.key);")

@@ -10,7 +10,7 @@ import pytest
 
 from mini_attn import cost, example
 from mini_attn.models import MODELS
-from mini_attn.variants import REGISTRY, CacheField, Size
+from mini_attn.variants import COUNTED, REGISTRY, CacheField, Size, variant
 from mini_attn.widgets import data
 from mini_attn.widgets.cache_calculator_data import layers_apart
 
@@ -38,6 +38,7 @@ def test_a_new_size_reaches_the_schema_and_a_lost_one_leaves_it(monkeypatch):
     words = (Size("rank", "Rank", most=77),)
     changed = dataclasses.replace(latent, cache=fields, asked=words, compared=(("rank", 5),))
     monkeypatch.setitem(REGISTRY, "mla", changed)
+    monkeypatch.delitem(COUNTED, "indexed_latent")
     schema = data.schemas()["cache_calculator"]
     assert schema["rank"] == {"type": "int", "min": 1, "max": 77, "default": 5}
     assert "kv_lora_rank" not in schema
@@ -68,11 +69,11 @@ def test_every_entry_is_there():
     models = {entry["name"]: entry for entry in FILES["models.json"]}
     assert set(models) == set(MODELS)
     for name, entry in models.items():
-        own = [size.name for size in REGISTRY[MODELS[name].attention].cache_sizes]
+        own = [size.name for size in variant(MODELS[name].attention).cache_sizes]
         shown = {key: getattr(MODELS[name], key) for key in (*data.MODEL_KEYS, *own)}
         shown |= layers_apart(MODELS[name])
         assert entry == shown | {"parameters": cost.parameter_count(MODELS[name])}
-    assert [entry["name"] for entry in FILES["layouts.json"]] == list(REGISTRY)
+    assert [entry["name"] for entry in FILES["layouts.json"]] == [*REGISTRY, *COUNTED]
     assert [entry["key"] for entry in FILES["devices.json"]] == list(cost.DEVICES)
     assert FILES["example.json"]["tokens"] == example.TOKENS
 

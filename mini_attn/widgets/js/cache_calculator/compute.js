@@ -46,9 +46,22 @@ export function update(state, key, value) {
 
 export class Contradiction extends Error {}
 
+// Layers whose entries stand for different numbers of tokens: with an indexer, without one, or with
+// a window alone.
+function kindsBySpan(sizes) {
+  const counts = new Map();
+  for (const span of sizes.spans) counts.set(span, (counts.get(span) ?? 0) + 1);
+  return [...counts].map(([compress, layers]) => {
+    const attention = compress === sizes.compress ? sizes.attention : compress ? "hca" : "shared_window";
+    const index = attention === sizes.attention ? {} : { index_n_heads: 0, index_head_dim: 0, index_topk: 0 };
+    return { layers, keeps: layers, window: null, sizes: { ...sizes, ...index, attention, compress } };
+  });
+}
+
 // The kinds of layers, those that see all first: how many there are, how many of them keep a cache
 // of their own, the window, and the sizes of a layer.
 export function kindsOf(sizes, windowed, shared) {
+  if (sizes.spans?.length) return kindsBySpan(sizes);
   const { n_layers, full_every, full_layers = [], full_head_dim, full_n_kv_heads } = sizes;
   const fullIn = (first) => {
     if (!windowed) return first;
@@ -90,7 +103,7 @@ function effectiveSizes(state) {
   const kinds = kindsOf(sizes, windowed, sizes.shared_layers);
   const fault = sharingFault(kinds, sizes);
   if (fault) throw new Contradiction(`${fault[0].toUpperCase()}${fault.slice(1)}.`);
-  return { sizes, layout, kinds: kinds.map((kind) => ({ ...kind, windowed, fields: fieldNumbers(layout, kind.sizes) })) };
+  return { sizes, layout, kinds: kinds.map((kind) => ({ ...kind, windowed, fields: fieldNumbers(LAYOUTS.get(kind.sizes.attention), kind.sizes) })) };
 }
 
 // The slots of a layer: tokens kept for each sequence, and tokens that are stored once for all.

@@ -126,23 +126,29 @@ function tokenWords(fields, layers) {
 const factorsIn = ({ fields }) => JSON.stringify(fields.map(({ factors }) => factors));
 
 // Where only the last tokens keep some numbers, each group of fields has its own count of tokens.
-function ringWords({ terms: [{ fields, layers, kept }], sizes }, each) {
+function ringGroups({ fields, kept }) {
   const groups = new Map();
   for (const { span, last, numbers } of fields) {
     const key = `${span} ${last}`;
     groups.set(key, { span, last, numbers: (groups.get(key)?.numbers ?? 0n) + numbers });
   }
-  const inner = [...groups.values()].map(({ span, last, numbers }) => [
+  return inBrackets([...groups.values()].map(({ span, last, numbers }) => [
     last === null ? number(Math.floor(kept / span), "entries") : number(Math.min(kept, last), "last tokens"),
     sign("×"), number(Number(numbers), "values"),
-  ]);
-  return join([[number(layers, "layers")], [each], inBrackets(inner, "+"), [number(sizes.batch, "sequences")]], "×");
+  ]), "+");
+}
+
+function ringWords({ terms, sizes }, each) {
+  const sequences = number(sizes.batch, "sequences");
+  const kinds = terms.map((term) => [[number(term.layers, "layers")], ringGroups(term)]);
+  if (kinds.length === 1) return join([kinds[0][0], [each], kinds[0][1], [sequences]], "×");
+  return join([inBrackets(kinds.map((kind) => join(kind, "×")), "+"), [each], [sequences]], "×");
 }
 
 // The formula as a list of numbers with labels and signs: the product equals total_bytes.
 export function formula(result) {
   const { terms, sizes, bits } = result;
-  if (terms[0].fields.some(({ last }) => last !== null)) {
+  if (terms.some(({ fields }) => fields.some(({ last }) => last !== null))) {
     return ringWords(result, number(bits / 8, bits === 8 ? "byte" : "bytes"));
   }
   const blocks = blockWords(terms[0].fields, terms[0]);

@@ -13,13 +13,17 @@ const asCalculated = (model, state, parameters) => ({
 
 const sum = (values) => values.reduce((all, value) => all + value, 0);
 
+// Rows that a query may look at in a layer: tokens or latents, and entries that stand for several.
+const rowsIn = ({ fields, kept }) => sum(fields.filter(({ name }, i) => !i || name === "entries").map(({ span, last }) => Math.floor(Math.min(kept, last ?? kept) / span)));
+const numbersIn = ({ fields, kept }) => sum(fields.map(({ numbers, span, last }) => Number(numbers) * Math.floor(Math.min(kept, last ?? kept) / span)));
+
 // What each of the four factors is, and what it would be in a model with a key/value head for each
 // query head, whose layers all keep everything in 16 bits. Where layers differ, it's their average:
 // the product is the cache.
 function factorsOf(model, { context }, { bits, terms }) {
   const keeping = sum(terms.map(({ layers }) => layers));
-  const entries = sum(terms.map(({ layers, kept }) => layers * kept));
-  const values = sum(terms.map(({ layers, kept, fields }) => layers * kept * sum(fields.map(({ numbers }) => Number(numbers)))));
+  const entries = sum(terms.map((term) => term.layers * rowsIn(term)));
+  const values = sum(terms.map((term) => term.layers * numbersIn(term)));
   const plain = kindsOf(model).map(({ layers, sizes }) => layers * sizes.n_heads * (sizes.head_dim + sizes.v_head_dim));
   return [
     { key: "layers", value: keeping, plain: model.n_layers },
@@ -38,7 +42,7 @@ export function costOf(model, asked) {
   try {
     const cache = cacheCost(asCalculated(model, state, parameters));
     return {
-      ...cache, model, title: model.title, weight_dtype, bytes_later: addedBytes(model, cache.bits), parameters, active: activeParameterCount(model),
+      ...cache, model, title: model.title, weight_dtype, bytes_later: model.spans.length ? cache.bytes_per_token : addedBytes(model, cache.bits), parameters, active: activeParameterCount(model),
       factors: factorsOf(model, state, cache),
       decode: stepBound(model, device, { ...lengths, q_len: 1, kv_len: state.context }),
       prefill: stepBound(model, device, { ...lengths, q_len: state.context, kv_len: state.context }),
@@ -51,12 +55,14 @@ export function costOf(model, asked) {
 
 // Runs of equal layers: how many, the kind of attention, whether they have experts, and whether they
 // read another layer's cache. In which of its layers a model leaves experts out costs nothing, so that the first ones stand for them.
+const spanKind = ({ spans, compress }, layer) => (spans[layer] === compress ? "chosen" : spans[layer] ? "entries" : "window");
+
 export function layerRuns(model) {
   const runs = [];
   const full = new Set(model.full_layers);
   for (let layer = 0; layer < model.n_layers; layer += 1) {
-    const all = model.window === null || full.has(layer) || (model.full_every && (layer + 1) % model.full_every === 0);
-    const kind = !all ? "window" : model.attention === "mla" ? "latent" : "full";
+    const all = model.window === null || model.spans.length || full.has(layer) || (model.full_every && (layer + 1) % model.full_every === 0);
+    const kind = model.spans.length ? spanKind(model, layer) : !all ? "window" : model.kv_lora_rank ? "latent" : "full";
     const experts = model.n_experts > 0 && layer >= model.n_dense_layers;
     const reads = layer >= model.n_layers - model.n_kv_shared_layers;
     const last = runs.at(-1);

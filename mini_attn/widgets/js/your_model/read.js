@@ -1,7 +1,7 @@
 // A pasted config.json as a model with costs: weights/hf_model.py in JavaScript.
 import { sharingFault } from "../cache_calculator/compute.js";
 import told from "../data/your_model.json" with { type: "json" };
-import { fullSizesOf, kvHeadsOf, normPlacementOf, sparseOf, windowsOf } from "./rules.js";
+import { fullSizesOf, kvHeadsOf, normPlacementOf, spansOf, sparseOf, windowsOf } from "./rules.js";
 import { kindsOf } from "./step.js";
 import { storedIn } from "./stored.js";
 import { Unreadable, checkCount, isFamily, isMapping, shown, size, unknownIn } from "./sizes.js";
@@ -45,7 +45,8 @@ function fullOf(config, sizes) {
   const full = fullSizesOf(config);
   if (sizes.window !== null || !(full.full_head_dim || full.full_n_kv_heads)) return full;
   const n_kv_heads = full.full_n_kv_heads || sizes.n_kv_heads;
-  return { n_kv_heads, attention: sharing(sizes.n_heads, n_kv_heads), head_dim: full.full_head_dim, v_head_dim: full.full_head_dim };
+  const wide = full.full_head_dim ? { head_dim: full.full_head_dim, v_head_dim: full.full_head_dim } : {};
+  return { n_kv_heads, attention: sharing(sizes.n_heads, n_kv_heads), ...wide };
 }
 
 // The variant of attention and which layers keep all; in turn, the turn is enough.
@@ -73,6 +74,19 @@ function checkKinds(model) {
   if (fault) throw new Unreadable(fault);
 }
 
+// What layers with entries refuse.
+function checkSpans({ attention, n_kv_heads, head_dim, v_head_dim, compress, spans, n_layers, index_n_heads, index_head_dim, index_topk }) {
+  if (attention === "csa") {
+    if (n_kv_heads !== 1) throw new Unreadable(`csa has n_kv_heads = 1, got ${n_kv_heads}`);
+    if (v_head_dim !== head_dim) throw new Unreadable(`csa has v_head_dim = ${head_dim}, got ${v_head_dim}`);
+    checkCount("compress", compress);
+    if (spans.length !== n_layers) throw new Unreadable(`spans say of each of ${n_layers} csa layers how many tokens leave an entry, got ${spans.length}`);
+  }
+  if (attention === "csa" || attention === "indexed_latent") {
+    for (const [name, value] of Object.entries({ index_n_heads, index_head_dim, index_topk })) checkCount(name, value);
+  }
+}
+
 // What `ModelConfig` refuses.
 export function checked(model) {
   const least = { learned_positions: 0, q_lora_rank: 0, kv_lora_rank: 0, qk_nope_head_dim: 0, qk_rope_head_dim: 0, ...APART };
@@ -81,6 +95,7 @@ export function checked(model) {
     throw new Unreadable(`n_heads must be a multiple of n_kv_heads, got ${model.n_heads} and ${model.n_kv_heads}`);
   }
   if (model.window !== null) checkCount("window", model.window);
+  checkSpans(model);
   checkKinds(model);
   if (model.n_experts && !(model.experts_per_token >= 1 && model.experts_per_token <= model.n_experts)) {
     throw new Unreadable(`a token takes 1 to ${model.n_experts} experts, got experts_per_token = ${model.experts_per_token}`);
@@ -105,9 +120,13 @@ export function modelFromHf(given, name = "own") {
   Object.assign(sizes, { n_kv_heads: kvHeadsOf(config), norm_placement: normPlacementOf(config) });
   Object.assign(sizes, { biases: biasesOf(config) }, expertsOf(config, layers), layersOf(config, layers));
   Object.assign(sizes, fullOf(config, sizes));
+  const spans = spansOf(config, layers);
   if (size(config, "kv_lora_rank")) {
-    for (const part of told.latent) sizes[part] = size(config, part) ?? 0;
-    sizes.attention = "mla";
+    for (const part of [...told.latent, ...told.indexer]) sizes[part] = size(config, part) ?? 0;
+    sizes.attention = sizes.index_topk ? "indexed_latent" : "mla";
+  } else if (spans) {
+    for (const part of told.compressed) sizes[part] = size(config, part);
+    Object.assign(sizes, spans, { attention: "csa" });
   }
   const { stored, unread } = storedIn([given, config].map((part) => (Object.hasOwn(part, "quantization_config") ? part.quantization_config : null)).find(Boolean));
   return { model: checked({ ...sizes, stored, name, title: titleOf(given, config), family: config.model_type }), unknown: unknownIn(config), unread };

@@ -1,7 +1,8 @@
 // What no table of keys says of a family: weights/families/_rules.py under the same names.
-import { Unreadable, checkCount, flag, shown, size } from "./sizes.js";
+import { Unreadable, checkCount, flag, isMapping, shown, size } from "./sizes.js";
 
 const [FULL, SLIDING] = ["full_attention", "sliding_attention"];
+const FLAGS = [0, 1, false, true];
 const range = (n, what) => Array.from({ length: n }, (_, layer) => what(layer));
 
 function checkLayers(name, list, layers, known) {
@@ -25,13 +26,19 @@ const PATTERNS = {
     const every = size(config, "full_every");
     return range(layers, (layer) => ((layer + 1) % every ? SLIDING : FULL));
   },
+  first_and_in_turn: (config, layers) => {
+    const flags = size(config, "window_layers");
+    if (flags === null) return [FULL, ...PATTERNS.in_turn(config, layers).slice(1)];
+    checkLayers("hybrid_layer_pattern", flags, layers, FLAGS);
+    return flags.map((flag) => (flag ? SLIDING : FULL));
+  },
   in_turn_then_full: (config, layers) => [...PATTERNS.in_turn(config, layers).slice(0, -1), FULL],
 };
 
 function turning(config, layers) {
   const every = size(config, "turned_every");
   const turned = size(config, "turned_layers") ?? range(layers, (layer) => (!every || (layer + 1) % every !== 0));
-  checkLayers("no_rope_layers", turned, layers, [0, 1, false, true]);
+  checkLayers("no_rope_layers", turned, layers, FLAGS);
   return turned.slice(0, layers).map(Boolean);
 }
 
@@ -60,10 +67,50 @@ export function sparseOf(config, layers) {
     const none = dense >= layers || !size(config, "n_experts");
     return range(layers, (layer) => !none && layer >= dense);
   }
+  if (size(config, "dense") === "flagged") {
+    const flags = size(config, "sparse_layers");
+    if (flags === null) return range(layers, (layer) => layer > 0);
+    checkLayers("moe_layer_freq", flags, layers, FLAGS);
+    return flags.slice(0, layers).map(Boolean);
+  }
   const [step, plain] = [size(config, "sparse_every"), size(config, "dense_layers") ?? []];
   if (!Array.isArray(plain)) throw new Unreadable(`mlp_only_layers must list numbers of layers, got ${shown(plain)}`);
   for (const layer of plain) checkCount("mlp_only_layers", layer, 0);
   return range(layers, (layer) => !plain.includes(layer) && (layer + 1) % step === 0);
+}
+
+const [SPARSE, HEAVY] = ["compressed_sparse_attention", "heavily_compressed_attention"];
+const RATES = { [SLIDING]: 0, [SPARSE]: 4, [HEAVY]: 128 };
+
+function kindsOfLayers(config, layers) {
+  const [kinds, rates] = [size(config, "layer_types"), size(config, "span_layers")];
+  if (kinds === null && rates !== null) {
+    checkLayers("compress_ratios", rates, layers, Object.values(RATES));
+    return rates.map((rate) => Object.keys(RATES).find((kind) => RATES[kind] === rate)).slice(0, layers);
+  }
+  const found = kinds ?? [HEAVY, HEAVY, ...range(layers, (i) => (i % 2 ? SPARSE : HEAVY))];
+  checkLayers("layer_types", found, layers, Object.keys(RATES));
+  return found.slice(0, layers);
+}
+
+function ratesOf(config) {
+  const given = Object.hasOwn(config, "compress_rates") ? config.compress_rates : null;
+  if (given !== null && !isMapping(given)) throw new Unreadable(`compress_rates must map names to values, got ${shown(given)}`);
+  const rates = { ...RATES };
+  for (const [kind, old] of [[SPARSE, "compress_rate_csa"], [HEAVY, "compress_rate_hca"]]) {
+    for (const [part, key] of [[given ?? {}, kind], [config, old]]) {
+      if (Object.hasOwn(part, key) && part[key] !== null) rates[kind] = checkCount(key, part[key]);
+    }
+  }
+  return rates;
+}
+
+// How many tokens leave an entry in each layer, and in those with an indexer.
+export function spansOf(config, layers) {
+  if (size(config, "spans") === "none") return null;
+  const [kinds, rates] = [kindsOfLayers(config, layers), ratesOf(config)];
+  if (rates[SPARSE] === rates[HEAVY]) throw new Unreadable(`compress_rates must differ between ${SPARSE} and ${HEAVY}, got ${rates[SPARSE]}`);
+  return { compress: rates[SPARSE], spans: kinds.map((kind) => rates[kind]) };
 }
 
 // A flag can say that all query heads share one key/value head.

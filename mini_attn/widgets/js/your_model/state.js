@@ -18,7 +18,7 @@ export const schema = {
 };
 const CHOICES = {
   stored: STORED,
-  attention: ["mha", "gqa", "mqa", "mla", "sliding_window"],
+  attention: ["mha", "gqa", "mqa", "mla", "sliding_window", "csa", "indexed_latent"],
   norm: ["rms_norm", "layer_norm", "layer_norm_without_bias"],
   norm_placement: ["before", "after", "both", "one"],
   qk_norm: ["none", "head", "width"],
@@ -45,12 +45,12 @@ function layersIn(text, layers) {
   return found;
 }
 
-const plain = (value) => (Array.isArray(value) ? runsOf(value) : value === true ? "yes" : String(value));
+const plain = (value, name) => (Array.isArray(value) ? (name === "spans" ? value.join("_") : runsOf(value)) : value === true ? "yes" : String(value));
 
 function ownText(model) {
   const parts = Object.keys(told.sizes)
-    .filter((name) => plain(model[name]) !== plain(told.sizes[name]))
-    .map((name) => `${name}.${plain(model[name])}`);
+    .filter((name) => plain(model[name], name) !== plain(told.sizes[name], name))
+    .map((name) => `${name}.${plain(model[name], name)}`);
   if (model.stored) parts.push(`stored.${model.stored}`);
   return `own:${model.title.replaceAll(" ", "+")}:${parts.join(",")}`;
 }
@@ -61,6 +61,7 @@ function sizeIn(name, text, sizes) {
     if (CHOICES[name].includes(text)) return text;
     throw new Unreadable(`${name} is one of ${CHOICES[name].join(", ")}, not ${shown(text)}`);
   }
+  if (name === "spans") return text.split("_").map((span) => checkCount(name, /^\d{1,9}$/.test(span) ? Number(span) : span, 0));
   if (name === "full_layers") return layersIn(text, sizes.n_layers);
   if (typeof usual === "boolean") {
     if (text === "yes") return true;
@@ -71,16 +72,19 @@ function sizeIn(name, text, sizes) {
 
 // What the reader of a file guarantees, and an address doesn't.
 function consistent(model) {
-  const { attention, n_heads, n_kv_heads, n_layers, full_every, full_layers, window } = model;
+  const { attention, n_heads, n_kv_heads, n_layers, full_every, full_layers, spans } = model;
+  const window = spans.length ? null : model.window;
   const shared = n_kv_heads === n_heads ? "mha" : n_kv_heads === 1 ? "mqa" : "gqa";
-  const kind = window ? "sliding_window" : model.kv_lora_rank ? "mla" : shared;
+  const latent = model.index_topk ? "indexed_latent" : "mla";
+  const kind = spans.length ? "csa" : window ? "sliding_window" : model.kv_lora_rank ? latent : shared;
   const faults = {
     attention: attention !== kind, n_layers: n_layers > told.most_layers,
     full_every: full_every > n_layers || (full_every && !window),
     full_layers: full_layers.length && (full_every || !window || full_layers.length === n_layers),
     n_dense_layers: model.n_dense_layers > (model.n_experts ? n_layers : 0),
     expert_d_ff: Boolean(model.n_experts) !== Boolean(model.expert_d_ff),
-    qk_rope_head_dim: kind === "mla" && !(model.qk_rope_head_dim && model.qk_nope_head_dim),
+    window: spans.length > 0 && !model.window,
+    qk_rope_head_dim: model.kv_lora_rank > 0 && !(model.qk_rope_head_dim && model.qk_nope_head_dim),
     mlp_matrices: ![2, 3].includes(model.mlp_matrices),
   };
   const wrong = Object.keys(faults).find((name) => faults[name]);

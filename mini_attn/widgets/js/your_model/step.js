@@ -1,22 +1,16 @@
 // What a pass of a model costs: mini_attn/cost's parameters, products, bytes and bounds, in whole
 // numbers (BigInt). Only experts' averages and seconds are rounded.
 import { kindsOf as kindsIn } from "../cache_calculator/compute.js";
-
-const B = BigInt;
-const sum = (values) => values.reduce((all, value) => all + value, 0n);
-const least = (a, b) => (a < b ? a : b);
-const most = (a, b) => (a > b ? a : b);
+import { compressedCosts, indexedCosts } from "./chosen.js";
+import { B, big, least, sum, visiblePairs } from "./whole.js";
 
 const biased = { attention: ["attention", "all"], mlp: ["mlp", "all"], qkv: ["qkv", "attention", "all"] };
 const has = (model, part) => biased[part].includes(model.biases);
 
-// Sizes as BigInt by name.
-const big = (model, ...names) => names.map((name) => B(model[name]));
-
 // The kinds of layers, those that see all first: how many there are and keep a cache, the window,
 // and their sizes. Values come from the key projection where all keys are seen.
 export const kindsOf = (model) => kindsIn(model, model.window !== null, model.n_kv_shared_layers).map((kind) => ({
-  ...kind, sizes: { ...kind.sizes, k_eq_v: model.k_eq_v && kind.window === null },
+  ...kind, sizes: { ...kind.sizes, k_eq_v: model.k_eq_v && kind.window === null, sinks: model.sinks && !(model.window_sinks && kind.window === null) },
 }));
 
 // What each layer of a kind has, added up: those that keep, and those that read another's cache.
@@ -50,8 +44,6 @@ function latentParameters(model) {
   const biases = has(model, "attention") ? q + rank + rope + d : 0n;
   return sum(Object.values(latentWeights(model))) + q + rank + biases + (model.sinks ? B(model.n_heads) : 0n);
 }
-
-const isLatent = (model) => model.attention === "mla";
 
 function mlp(model, width) {
   const [d, matrices] = big(model, "d_model", "mlp_matrices");
@@ -88,7 +80,7 @@ function withExperts(model, experts) {
   const norm = d * (model.norm === "layer_norm" ? 2n : 1n);
   const each = { before: 2n, after: 2n, both: 4n, one: 1n }[model.norm_placement];
   const norms = layers * each + 1n + (model.embedding_norm ? 1n : 0n);
-  const attention = overLayers(model, isLatent(model) ? latentParameters : headParameters);
+  const attention = overLayers(model, (sizes) => costsOf(sizes).parameters(sizes));
   return sum(Object.values(tables(model))) + attention + mlps(model, experts) + perLayer(model) + norms * norm;
 }
 
@@ -106,13 +98,6 @@ function woken(model, tokens) {
   return B(Math.ceil(average * Number(expertParameters(model))));
 }
 
-// Pairs of a query and a key that it sees, causally, aligned to the end.
-function visiblePairs(q, kv, window) {
-  if (window === null) return q * kv - (q * (q - 1n)) / 2n;
-  const short = least(q, most(0n, least(kv, window) - (kv - q)));
-  return short * (kv - q + 1n) + (short * (short - 1n)) / 2n + (q - short) * least(window, kv);
-}
-
 function headFlops(model, q, kv, batch, window) {
   const [d, heads, dim, v] = big(model, "d_model", "n_heads", "head_dim", "v_head_dim");
   const { all, out } = projected(model);
@@ -122,11 +107,11 @@ function headFlops(model, q, kv, batch, window) {
 
 // Of the two forms, the one with fewer operations: keys and values of every latent, or queries
 // and outputs taken to the latent.
-function latentFlops(model, q, kv, batch) {
+function latentFlops(model, q, kv, batch, window = null) {
   const [heads, rank, nope, rope, v] = big(model, "n_heads", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim");
   const absorbed = rank * (nope + v) * (kv - q) > (2n * rank - nope - v) * q * kv;
   const weights = latentWeights(model);
-  const pairs = heads * visiblePairs(q, kv, null);
+  const pairs = heads * visiblePairs(q, kv, window);
   const [key, value] = absorbed ? [rank + rope, rank] : [nope + rope, v];
   const made = q * (weights.query + weights.queries + weights.latent + weights.output) + weights.heads * (absorbed ? q : kv);
   return { weights: 2n * batch * made, cache: 2n * batch * (key + value) * pairs };
@@ -135,9 +120,8 @@ function latentFlops(model, q, kv, batch) {
 // Floating-point operations of a pass: products with weights but the routed experts', those, products
 // with the cache, and the logits of the last row.
 function flopsOf(model, q, kv, batch) {
-  const one = isLatent(model) ? latentFlops : headFlops;
   const [weights, cache] = ["weights", "cache"].map((part) => (
-    overLayers(model, (sizes, window) => one(sizes, q, kv, batch, window && B(window))[part])
+    overLayers(model, (sizes, window) => costsOf(sizes).flops(sizes, q, kv, batch, window && B(window))[part])
   ));
   const [d, matrices, words, width] = big(model, "d_model", "mlp_matrices", "vocab_size", "expert_d_ff");
   const sparse = sparseLayers(model);
@@ -154,7 +138,21 @@ function flopsOf(model, q, kv, batch) {
   };
 }
 
-const numbersPerToken = (model) => (isLatent(model) ? B(model.kv_lora_rank + model.qk_rope_head_dim) : B(model.n_kv_heads) * B(model.head_dim + model.v_head_dim));
+const numbersPerToken = (model) => (model.kv_lora_rank ? B(model.kv_lora_rank + model.qk_rope_head_dim + model.index_head_dim) : B(model.n_kv_heads) * B(model.head_dim + model.v_head_dim));
+
+// Numbers that a pass reads and writes in a layer.
+function moved(sizes, q, kv, window) {
+  const read = window === null ? kv : least(kv, B(window) + q - 1n);
+  const written = window === null ? q : least(q, B(window));
+  return numbersPerToken(sizes) * (read + (sizes.reads ? 0n : written));
+}
+
+// What counts a layer of each kind of attention: its parameters, operations, numbers moved.
+const HEADS = { parameters: headParameters, flops: headFlops, moved };
+const LATENT = { parameters: latentParameters, flops: (model, q, kv, batch) => latentFlops(model, q, kv, batch), moved };
+const INDEXED = indexedCosts(LATENT, latentFlops);
+const COSTS = { mla: LATENT, indexed_latent: INDEXED, csa: compressedCosts, hca: compressedCosts, shared_window: compressedCosts };
+const costsOf = ({ attention }) => COSTS[attention] ?? HEADS;
 
 // Bytes of so many numbers of so many bits, the last one filled; bits may have quarters.
 export const bytesOf = (numbers, bits) => (numbers * B(4 * bits) + 31n) / 32n;
@@ -167,11 +165,7 @@ export function addedBytes(model, bits) {
 
 // Numbers of the cache that a pass reads and writes, over all sequences.
 function cacheMoved(model, q, kv, batch) {
-  return batch * overLayers(model, (sizes, window) => {
-    const read = window === null ? kv : least(kv, B(window) + q - 1n);
-    const written = window === null ? q : least(q, B(window));
-    return numbersPerToken(sizes) * (read + (sizes.reads ? 0n : written));
-  });
+  return batch * overLayers(model, (sizes, window) => costsOf(sizes).moved(sizes, q, kv, window));
 }
 
 // {products, experts, attention, logits}: operations and bytes of each, as `step_operations`.

@@ -16,8 +16,16 @@ const KINDS = {
   mha: "multi-head attention", gqa: "grouped-query attention", mqa: "multi-query attention",
   latent: "latent attention", window: "sliding window",
 };
+const spansIn = ({ spans, compress }) => {
+  const others = [...new Set(spans.filter((span) => span && span !== compress))].sort((a, b) => a - b);
+  return `entries of ${others.map(grouped).join(" or ")} tokens`;
+};
+
 // What a kind of layer is called: those that keep all, by their heads.
 export function kindName(kind, model) {
+  if (kind === "chosen") return `entries of ${grouped(model.compress)} tokens, of which ${grouped(model.index_topk)} are read`;
+  if (kind === "entries") return spansIn(model);
+  if (kind === "latent" && model.index_topk) return `latents, of which ${grouped(model.index_topk)} are read`;
   if (kind !== "full") return kind === "window" ? `window of ${grouped(model.window)} tokens` : KINDS[kind];
   const heads = model.full_n_kv_heads || model.n_kv_heads;
   return KINDS[model.n_heads === heads ? "mha" : heads === 1 ? "mqa" : "gqa"];
@@ -50,8 +58,18 @@ export function describe(costs) {
   return `${said.join(" ")} ${both}`;
 }
 
+// The same where entries stand for several tokens; a window alone adds nothing.
+function perSpan({ fields, layers }, bits) {
+  const stay = fields.filter(({ last }) => last === null);
+  const each = stay.length ? stay : fields;
+  const values = each.reduce((all, { numbers }) => all + Number(numbers), 0);
+  const where = stay.length ? `for every ${noun(stay[0].span, "token")}` : `for each of the last ${noun(fields[0].last, "token")}`;
+  return `in ${noun(layers, "layer")} ${grouped(values)} values × ${bits} bits = ${number((values * bits) / 8)} bytes ${where}`;
+}
+
 // The bytes of one token in one layer that keeps it, of each kind where they differ.
 export function perLayer({ terms, bits }) {
+  if (terms.some(({ fields }) => fields.some(({ last }) => last !== null))) return terms.map((term) => perSpan(term, bits)).join(", ");
   const kinds = terms.map(({ fields, rule }) => [fields.reduce((all, { numbers }) => all + Number(numbers), 0), rule]);
   const alike = kinds.every(([values]) => values === kinds[0][0]);
   return kinds.slice(0, alike ? 1 : 2).map(([values, rule]) => {
@@ -103,6 +121,8 @@ export function rows(costs, state) {
 
 const SIZES = {
   attention: "attention", n_layers: "layers", d_model: "model width", n_heads: "query heads", n_kv_heads: "KV heads", head_dim: "head size",
+  spans: "tokens of an entry", compress: "tokens of an entry with an indexer", index_n_heads: "indexer heads", index_head_dim: "index key size", index_topk: "read of those indexed",
+  o_groups: "output groups", o_lora_rank: "output rank",
   v_head_dim: "value size", kv_lora_rank: "latent rank", qk_rope_head_dim: "RoPE key size", q_lora_rank: "query rank", window: "window", full_every: "one full layer in", full_layers: "full layers",
   full_head_dim: "head size of full layers", full_n_kv_heads: "KV heads of full layers", n_kv_shared_layers: "layers that read another's cache", k_eq_v: "values from the key projection", v_norm: "norm of values",
   per_layer_dim: "inputs of each layer", layer_scalars: "a factor of each layer", wide_readers: "wider MLPs where a cache is read",
