@@ -4,6 +4,7 @@ from mini_attn.cost.compressed import CompressedCost, entry_pairs
 from mini_attn.cost.experts import expected_experts, expert_bounds
 from mini_attn.cost.heads import HeadsCost
 from mini_attn.cost.indexed import IndexedCost, block_reads, indexer_flops
+from mini_attn.cost.indexed_latent import IndexedLatentCost
 from mini_attn.cost.latent import (
     LatentCost,
     cheaper_form,
@@ -58,6 +59,7 @@ __all__ = [
     "Factor",
     "HeadsCost",
     "IndexedCost",
+    "IndexedLatentCost",
     "LatentCost",
     "NativeSparseCost",
     "Paged",

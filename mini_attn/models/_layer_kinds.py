@@ -67,11 +67,9 @@ class LayerKinds:
 
     @property
     def n_full_layers(self) -> int:
-        """Layers that keep every token, or an entry for every span of them."""
-        if self.spans:
-            return sum(map(bool, self.spans))
+        """Layers whose cache grows with the text: by each token, or by an entry for several."""
         if self.window is None or variant(self.attention).length_rule == "all":
-            return self.n_layers
+            return sum(self._entries(layer)[1] > 0 for layer in range(self.n_layers))
         if self.full_layers:
             return len(self.full_layers)
         return self.n_layers // self.full_every if self.full_every else 0

@@ -86,9 +86,8 @@ def model_from_hf(config: Mapping[str, Any], *, name: str = "own") -> ModelConfi
     sizes |= {"biases": _biases(config), **_experts(config, n_layers), **_layers(config, n_layers)}
     sizes |= _full(config, sizes)
     if size(config, "kv_lora_rank"):
-        indexed = size(config, "index_topk") > 0
         sizes |= {part: size(config, part) or 0 for part in (*LATENT, *INDEXER)}
-        sizes["attention"] = "indexed_latent" if indexed else "mla"
+        sizes["attention"] = "indexed_latent" if sizes["index_topk"] else "mla"
     elif spans := spans_of(config):
         sizes |= {part: size(config, part) for part in COMPRESSED} | {"attention": "csa"} | spans
     family = config["model_type"]

@@ -26,9 +26,7 @@ GB = 10**9
 # only where the model has such a size.
 SIZES = ("attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", "full_every")
 KINDS = REGISTRY | COUNTED
-OPTIONAL = tuple(
-    dict.fromkeys(size.name for entry in KINDS.values() for size in entry.cache_sizes)
-)
+OPTIONAL = tuple(dict.fromkeys(size.name for entry in KINDS.values() for size in entry.cache_sizes))
 DECIDED = (*SIZES, *OPTIONAL, "shared_layers", "parameters")
 
 

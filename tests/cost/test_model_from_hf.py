@@ -17,7 +17,8 @@ from tests.cost.described import described
 from tests.cost.published import PUBLISHED
 
 COST_SIZES = (*COPIED, *LATENT, *COMPRESSED, *EXPERTS, "spans", "compress", "attention",
-              "n_kv_heads", "biases", "window", "full_every", "full_layers", "n_dense_layers")  # fmt: skip
+              "n_kv_heads", "biases", "window", "full_every", "full_layers",
+              "n_dense_layers")  # fmt: skip
 SMALL = {"vocab_size": 64, "hidden_size": 16, "num_hidden_layers": 6, "num_attention_heads": 4,
          "intermediate_size": 32, "max_position_embeddings": 128}  # fmt: skip
 

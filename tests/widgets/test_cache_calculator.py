@@ -106,7 +106,7 @@ def test_javascript_equals_cost_on_own_numbers() -> None:
 
 def made_up(source: random.Random) -> ModelConfig | None:
     """A model as one may be published, its layers apart in every way; None where they can't be."""
-    attention = source.choice(("sliding_window", "sliding_window", "gqa"))
+    attention = source.choice(("sliding_window", "sliding_window", "gqa", "csa"))
     layers, heads = source.randint(2, 40), source.choice((4, 8, 24))
     sizes: dict[str, Any] = {"n_kv_shared_layers": source.choice((0, source.randrange(layers)))}
     if attention == "sliding_window":
@@ -116,11 +116,17 @@ def made_up(source: random.Random) -> ModelConfig | None:
         full = tuple(i for i in range(layers) if source.random() < 0.3)
         which = source.choice(("full_layers", "full_every"))
         sizes |= {which: full if which == "full_layers" else source.choice((2, 3, 6))}
+    shared, values = source.choice((1, 2, 4)), source.choice((None, 32))
+    if attention == "csa":
+        spans = tuple(source.choice((0, 4, 128)) for _ in range(layers))
+        sizes = {"spans": spans, "compress": 4, "window": source.choice((1, 128))}
+        sizes |= {"index_n_heads": 2, "index_head_dim": source.choice((8, 128)), "index_topk": 9}
+        shared, values = 1, None
     try:
         return ModelConfig(
             "made-up", "Made up", "made up", attention, n_layers=layers, d_model=64, n_heads=heads,
-            n_kv_heads=source.choice((1, 2, 4)), head_dim=source.choice((64, 256)), d_ff=96,
-            v_head_dim=source.choice((None, 32)), vocab_size=100, max_context=100, **sizes,
+            n_kv_heads=shared, head_dim=source.choice((64, 256)), d_ff=96,
+            v_head_dim=values, vocab_size=100, max_context=100, **sizes,
         )  # fmt: skip
     except ConfigError:
         return None
@@ -145,9 +151,9 @@ def test_models_whose_layers_differ_are_counted_by_kind(monkeypatch: pytest.Monk
         expected.append(in_python({**DEFAULTS, **use, "model": "made-up"}))
     got = run(COMPUTE, states)
     assert [figures if "error" not in figures else {"error": True} for figures in got] == expected
-    apart = ("full_layers", "full_head_dim", "full_n_kv_heads", "shared_layers")
+    apart = ("full_layers", "full_head_dim", "full_n_kv_heads", "shared_layers", "spans")
     assert all(sum(bool(state.get(key)) for state in states) > 50 for key in apart)
-    assert sum(all(state.get(key) for key in apart[1:]) for state in states) > 20
+    assert sum(all(state.get(key) for key in apart[1:-1]) for state in states) > 20
 
 
 def test_gemma_3n_like_layers_that_share() -> None:

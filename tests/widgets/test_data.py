@@ -38,7 +38,7 @@ def test_a_new_size_reaches_the_schema_and_a_lost_one_leaves_it(monkeypatch):
     words = (Size("rank", "Rank", most=77),)
     changed = dataclasses.replace(latent, cache=fields, asked=words, compared=(("rank", 5),))
     monkeypatch.setitem(REGISTRY, "mla", changed)
-    monkeypatch.delitem(COUNTED, "indexed_latent")
+    monkeypatch.setitem(COUNTED, "indexed_latent", changed)  # it keeps latents too
     schema = data.schemas()["cache_calculator"]
     assert schema["rank"] == {"type": "int", "min": 1, "max": 77, "default": 5}
     assert "kv_lora_rank" not in schema
@@ -78,17 +78,29 @@ def test_every_entry_is_there():
     assert FILES["example.json"]["tokens"] == example.TOKENS
 
 
+def held_of_span(layouts, entry, span, context):
+    """Numbers of a layer whose entries stand for so many tokens; some fields keep a few."""
+    kind = "csa" if span == entry["compress"] else "hca" if span else "shared_window"
+    sizes, numbers = entry | {"compress": span}, 0
+    for field in layouts[kind]["cache"]:
+        each = field["series"] * math.prod(sizes[key] for key in field["factors"])
+        kept = min(context, field["series"] * sizes[field["last"]]) if field["last"] else context
+        numbers += each * (kept // (sizes[field["per"]] if field["per"] else 1))
+    return numbers
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("context", [1, 4097])
 def test_layouts_alone_give_the_bytes(name, context):
     """All that JavaScript has are these files; they must be enough for the formula."""
     entry = next(model for model in FILES["models.json"] if model["name"] == name)
-    layout = next(item for item in FILES["layouts.json"] if item["name"] == entry["attention"])
+    layouts = {item["name"]: item for item in FILES["layouts.json"]}
+    layout = layouts[entry["attention"]]
     wide, few = entry.get("full_head_dim"), entry.get("full_n_kv_heads")
     large = entry | ({"head_dim": wide, "v_head_dim": wide} if wide else {})
     large |= {"n_kv_heads": few} if few else {}
-    numbers = 0
-    for i in range(entry["n_layers"] - entry.get("shared_layers", 0)):
+    numbers = sum(held_of_span(layouts, entry, span, context) for span in entry.get("spans", ()))
+    for i in range(entry["n_layers"] * ("spans" not in entry) - entry.get("shared_layers", 0)):
         every, full = entry["full_every"], i in entry.get("full_layers", ())
         windowed = layout["length_rule"] == "window" and not full and (not every or (i + 1) % every)
         sizes, kept = (entry, min(context, entry["window"])) if windowed else (large, context)

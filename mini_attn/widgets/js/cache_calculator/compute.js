@@ -172,7 +172,8 @@ function byteCurve(kinds, batch, bits) {
 // The longest context whose cache has at most so many numbers; null when no length is too long.
 function longestContext(kinds, batch, most) {
   const fits = (context) => numbersOf(layerTerms(kinds, context), BigInt(batch)) <= most;
-  if (kinds.every(({ window }) => window !== null) && fits(kinds[0].window)) return null;
+  const rings = kinds.every(({ window, fields }) => window !== null || fields.every(({ last }) => last !== null));
+  if (rings && fits(kinds[0].sizes.window)) return null;
   let [low, high] = [0, 1];
   while (fits(high)) [low, high] = [high, 2 * high];
   while (high - low > 1) {
