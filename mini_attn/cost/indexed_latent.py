@@ -29,27 +29,18 @@ class IndexedLatentCost(LatentCost):
     True
     """
 
-    def flops(
-        self,
-        model: Any,
-        *,
-        q_len: int,
-        kv_len: int,
-        batch: int = 1,
-        causal: str = "full",
-        form: str | None = None,
-        window: int | None = None,
-    ) -> dict[str, int]:
+    def flops(self, model: Any, *, window: int | None = None, **sizes: Any) -> dict[str, int]:
         """FLOPs by part: as of latents, and ``indexer``, the scores that choose."""
-        sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "causal": causal}
-        every = computed_pairs(**sizes, window=None)
+        q_len, kv_len = sizes["q_len"], sizes["kv_len"]
+        batch, causal = sizes.get("batch", 1), sizes.get("causal", "full")
         at_hand = min(kv_len, model.index_topk) if q_len == 1 else kv_len
-        sizes["kv_len"] = at_hand
-        parts = latent_flops(model, **sizes, batch=batch, form=form)
+        parts = latent_flops(model, **sizes | {"kv_len": at_hand})
+        every = computed_pairs(q_len, at_hand, causal, None)
         met = self.pairs(model, q_len, kv_len, causal, window)
         for part in ("scores", "weighted sum"):
-            parts[part] = parts[part] // computed_pairs(**sizes, window=None) * met
-        scored = every if kv_len > model.index_topk else 0
+            parts[part] = parts[part] // every * met
+        choosing = kv_len > model.index_topk
+        scored = computed_pairs(q_len, kv_len, causal, None) if choosing else 0
         each = indexer_flops(model.index_n_heads, model.index_head_dim)
         parts["projections"] += 2 * batch * q_len * self._index_weights(model)
         return parts | {"indexer": batch * scored * each}
