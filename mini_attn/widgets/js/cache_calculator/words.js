@@ -138,11 +138,15 @@ function ringGroups({ fields, kept }) {
   ]), "+");
 }
 
+// Numbers that a layer of a kind holds.
+const heldIn = ({ fields, kept }) => fields.reduce((all, { span, last, numbers }) => all + Number(numbers) * Math.floor(Math.min(kept, last ?? kept) / span), 0);
+
 function ringWords({ terms, sizes }, each) {
   const sequences = number(sizes.batch, "sequences");
-  const kinds = terms.map((term) => [[number(term.layers, "layers")], ringGroups(term)]);
-  if (kinds.length === 1) return join([kinds[0][0], [each], kinds[0][1], [sequences]], "×");
-  return join([inBrackets(kinds.map((kind) => join(kind, "×")), "+"), [each], [sequences]], "×");
+  if (terms.length === 1) return join([[number(terms[0].layers, "layers")], [each], ringGroups(terms[0]), [sequences]], "×");
+  const why = "their windows, their entries and what waits to become one";
+  const kinds = terms.map((term) => [{ value: term.layers * heldIn(term), label: `values in ${count(term.layers, "layer")}`, why }]);
+  return join([inBrackets(kinds, "+"), [each], [sequences]], "×");
 }
 
 // The formula as a list of numbers with labels and signs: the product equals total_bytes.
@@ -157,7 +161,11 @@ export function formula(result) {
   const words = terms.map((term) => layerWords(result, term));
   const sequences = number(sizes.batch, "sequences");
   if (terms.some((term) => factorsIn(term) !== factorsIn(terms[0]))) { // layers of two sizes
-    const kinds = terms.map((term, i) => join([...tokenWords(term.fields, [words[i].layers]), [words[i].tokens]], "×"));
+    // Where keys and values differ as well, one number stands for both: few enough stay to look at.
+    const alike = terms.every((term) => sameFactors(term.fields));
+    const both = ({ fields: own }) => [number(own.reduce((all, { numbers }) => all + Number(numbers), 0), "values")];
+    const inOne = (term, layers) => (alike ? tokenWords(term.fields, layers) : [both(term), layers]);
+    const kinds = terms.map((term, i) => join([...inOne(term, [words[i].layers]), [words[i].tokens]], "×"));
     return join([inBrackets(kinds, "+"), [each], [sequences]], "×");
   }
   const alone = terms.length === 1;
