@@ -281,14 +281,7 @@ class CompressedAttention(Module):
 
     def _run(self, x: Array, forward_pass: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        asks = x
-        if self.config.q_lora_rank is None:
-            q = self.q_proj._run(x)
-        else:
-            asks = self.q_a_norm._run(self.q_a_proj._run(x))
-            q = self.q_b_proj._run(asks)
-        q = normalise_rms(split(q, self.config.n_heads), np.ones((), x.dtype), self.config.eps)
-        q = self._turn(q, forward_pass)
+        asks, q = self._queries(x, forward_pass)
         k = self._turn(self.kv_norm._run(self.kv_proj._run(x))[:, None], forward_pass)
         found = self._entries(x, k, forward_pass, cache)
         entries, seen = found.entries[0], self._seen(q.shape[2], found, forward_pass)
@@ -304,6 +297,17 @@ class CompressedAttention(Module):
         )
         out = attend_in_full(q, both, both, visibility, self._scale, sinks=self.sinks).out
         return self._merged(self._turn(out, forward_pass, back=True))
+
+    def _queries(self, x: Array, forward_pass: Pass) -> tuple[Array, Array]:
+        """What queries are made from, and the queries (batch, n_heads, q_len, head_dim)."""
+        asks = x
+        if self.config.q_lora_rank is None:
+            q = self.q_proj._run(x)
+        else:
+            asks = self.q_a_norm._run(self.q_a_proj._run(x))
+            q = self.q_b_proj._run(asks)
+        q = normalise_rms(split(q, self.config.n_heads), np.ones((), x.dtype), self.config.eps)
+        return asks, self._turn(q, forward_pass)
 
     def _entries(self, x: Array, k: Array, forward_pass: Pass, cache: Any) -> CachedSpans:
         """Keys and entries that the tokens may read, from a cache or from themselves alone."""

@@ -298,15 +298,7 @@ class CompressedAttention(Module):
 
     def _run(self, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        asks = x
-        if self.config.q_lora_rank is None:
-            q = self.q_proj(x)
-        else:
-            asks = self.q_a_norm(self.q_a_proj(x))
-            q = self.q_b_proj(asks)
-        q = split(q, self.config.n_heads)  # (batch, n_heads, q_len, head_dim)
-        q = F.rms_norm(wide(q), q.shape[-1:], eps=self.config.eps).to(q.dtype)
-        q = self._turn(q, forward_pass)
+        asks, q = self._queries(x, forward_pass)
         k = self._turn(self.kv_norm(self.kv_proj(x))[:, None], forward_pass)
         found = self._entries(x, k, forward_pass, cache)
         entries, seen = found.entries[0], self._seen(q.shape[2], found, forward_pass)
@@ -321,6 +313,18 @@ class CompressedAttention(Module):
         visibility = Visibility(q.shape[2], both.shape[2], q.device, mask=mask)
         out = attend(q, both, both, visibility, self._scale, sinks=self.sinks)
         return self._merged(self._turn(out, forward_pass, back=True))
+
+    def _queries(self, x: Tensor, forward_pass: Pass) -> tuple[Tensor, Tensor]:
+        """What queries are made from, and the queries (batch, n_heads, q_len, head_dim)."""
+        asks = x
+        if self.config.q_lora_rank is None:
+            q = self.q_proj(x)
+        else:
+            asks = self.q_a_norm(self.q_a_proj(x))
+            q = self.q_b_proj(asks)
+        q = split(q, self.config.n_heads)
+        q = F.rms_norm(wide(q), q.shape[-1:], eps=self.config.eps).to(q.dtype)
+        return asks, self._turn(q, forward_pass)
 
     def _entries(self, x: Tensor, k: Tensor, forward_pass: Pass, cache: Any) -> CachedSpans:
         """Keys and entries that the tokens may read, from a cache or from themselves alone."""
