@@ -25,6 +25,7 @@ from mini_attn.stories import load, sample_rows
 from mini_attn.stories.members import LONGEST
 from mini_attn.torch import pool_kv_heads
 from training.data import Rows
+from training.indexer import Indexers
 from training.loop import next_word_losses, optimiser_of, take_step
 from training.measure import SEED, measured
 from training.plan import Plan, cosine
@@ -108,12 +109,12 @@ def trained_on(change: Change, seed: int) -> list[dict[str, Any]]:
     """Measurements at each of `STEPS`."""
     model = change.begin()
     rows = Rows(change.length, 100 + seed, CACHE / "rows")
-    optimiser = optimiser_of(model, RATE, Plan.decay)
+    optimiser, indexers = optimiser_of(model, RATE, Plan.decay), Indexers(model)
     batch, found = TOKENS // change.length, [look(model, 0, change.length)]
     for step in range(1, STEPS[-1] + 1):
         taken = torch.from_numpy(rows.take((step - 1) * batch, batch))
         rate = cosine(RATE, (step - 1) / STEPS[-1])
-        take_step(model, optimiser, taken, rate=rate, clip=Plan.clip)
+        take_step(model, optimiser, taken, rate=rate, clip=Plan.clip, indexers=indexers)
         if step in STEPS:
             found.append(look(model, step, change.length))
     return found

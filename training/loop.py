@@ -19,6 +19,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.stories import WORDS
 from mini_attn.stories.members import LONGEST, MEMBERS
 from training.data import Rows
+from training.indexer import Indexers
 from training.plan import Plan
 
 __all__ = ["Training"]
@@ -49,15 +50,22 @@ def optimiser_of(model: mt.Decoder, rate: float, decay: float) -> torch.optim.Ad
 
 
 def take_step(
-    model: mt.Decoder, optimiser: torch.optim.AdamW, rows: Tensor, *, rate: float, clip: float
+    model: mt.Decoder,
+    optimiser: torch.optim.AdamW,
+    rows: Tensor,
+    *,
+    rate: float,
+    clip: float,
+    indexers: Indexers,
 ) -> float:
     """One step on a batch of rows; their mean loss before it."""
     for group in optimiser.param_groups:
         group["lr"] = rate
     loss = next_word_losses(model, rows).mean()
     optimiser.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
-    torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+    (loss + indexers.loss()).backward()  # type: ignore[no-untyped-call]
+    for part in indexers.parts(model):
+        torch.nn.utils.clip_grad_norm_(part, clip)
     optimiser.step()
     return float(loss.detach())
 
@@ -73,6 +81,7 @@ class Training:
         self.plan, self.state, self.rows = plan, state, rows
         config = MEMBERS[plan.member].config(len(WORDS), plan.n_layers, plan.d_model)
         self.model = mt.Decoder(config, seed=1000 * plan.seed)
+        self.indexers = Indexers(self.model)
         self.optimiser = optimiser_of(self.model, plan.rate, plan.decay)
         self.step, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []  # tokens seen, mean loss since the last point
@@ -115,9 +124,9 @@ class Training:
     def _one_step(self) -> None:
         plan = self.plan
         batch = torch.from_numpy(self.rows.take(self.step * plan.rows, plan.rows))
-        loss = take_step(
-            self.model, self.optimiser, batch, rate=plan.rate_at(self.step), clip=plan.clip
-        )
+        self.indexers.choose(self.step / plan.steps)
+        rule = {"rate": plan.rate_at(self.step), "clip": plan.clip}
+        loss = take_step(self.model, self.optimiser, batch, **rule, indexers=self.indexers)
         self.step += 1
         self._sum, self._count = self._sum + loss, self._count + 1
 

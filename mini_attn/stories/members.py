@@ -32,6 +32,7 @@ class Member:
     latent: int | None = None  # the rank
     shares: bool = False  # the last layer reads what the one before it keeps
     compress: int | None = None  # tokens of an entry, beside a window of 16
+    topk: int | None = None  # entries that an indexer chooses for each query; None reads all
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -57,9 +58,11 @@ class Member:
                 d_model, n_heads, self.latent, HEAD_DIM, 8, HEAD_DIM, rope=rope
             )
         elif self.compress is not None:
+            index = (None,) * 3 if self.topk is None else (n_heads, HEAD_DIM, self.topk)
             attention = CompressedConfig(
                 d_model=d_model, n_heads=n_heads, head_dim=HEAD_DIM, window=HEAD_DIM,
                 compress=self.compress, rope=RopeConfig("half", rotary_dim=HEAD_DIM // 2),
+                index_n_heads=index[0], index_head_dim=index[1], index_topk=index[2],
             )  # fmt: skip
         else:
             turned = rope if self.rope else None
@@ -85,6 +88,7 @@ MEMBERS = {
     "mla-16": Member("latent of 16 numbers and a rotated key of 8", "latent, 16 + 8", latent=16),
     "shared": Member("the last layer reads the cache before it", "shared layers", shares=True),
     "compressed": Member("an entry for 4 tokens, and a window of 16", "compressed 4:1", compress=4),
+    "csa": Member("8 chosen entries, and a window of 16", "chosen, 8 of 4:1", compress=4, topk=8),
     "alibi": Member("ALiBi instead of RoPE", "ALiBi", rope=False, options={"alibi": True}),
     "learned": Member(
         "learned positions instead of RoPE", "learned positions", rope=False, positions="learned"
