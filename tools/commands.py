@@ -316,6 +316,10 @@ MEASURE = {
         "measure", "what each way of keeping the cache costs the family",
         (("training.equal_bytes",),), variables=ROWS,
     ),
+    "choice": Command(
+        "measure", "what a choice of entries costs it, and an untrained indexer (3 min)",
+        (("training.choice",),), variables=ROWS,
+    ),
     "fewer": Command(
         "measure", "what fewer bits and fewer weights cost it (15 min)",
         (("training.fewer",),), variables=ROWS,
