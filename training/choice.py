@@ -53,6 +53,7 @@ def main() -> None:
             for topk in TOPKS if trained else TOPKS[1:]:
                 this = {**who, "indexer": "trained" if trained else "untrained", "topk": topk}
                 ledger.take(this, partial(point_of, model, topk, trained, rows))
+                ledger.write()
     ledger.write(whole=True)
     print(f"[choice] {len(ledger.found)} points in {ledger.path.relative_to(ROOT)}")
 
