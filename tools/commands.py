@@ -317,7 +317,7 @@ MEASURE = {
         (("training.equal_bytes",),), variables=ROWS,
     ),
     "choice": Command(
-        "measure", "what a choice of entries costs it, and an untrained indexer (3 min)",
+        "measure", "what a choice of compressed entries costs it (3 min)",
         (("training.choice",),), variables=ROWS,
     ),
     "fewer": Command(
