@@ -176,8 +176,8 @@ class CacheCalculator(LivingWidget):
     ----------
     model : str
         Key of `mini_attn.models.MODELS`, or ``"own"``.
-    attention : {KINDS}
-        Name of the variant in the registry.
+    attention : str
+        Name of the variant: {KINDS}.
     n_layers, n_heads, n_kv_heads : int
         1 to 512; multi-head and multi-query attention decide ``n_kv_heads``.
     head_dim, v_head_dim : int
@@ -273,8 +273,8 @@ def _told(text: str) -> str:
     """Return a docstring with the registry's kinds and the sizes of their caches in it."""
     sizes = {size.name: size for entry in KINDS.values() for size in entry.cache_sizes}
     own = [f"{name} : int\n    {size.label}, 1 to {size.most:,}." for name, size in sizes.items()]
-    kinds = ", ".join(f'"{name}"' for name in KINDS)
-    return text.replace("{KINDS}", f"{{{kinds}}}").replace("OWN : int", "\n".join(own))
+    kinds = ", ".join(f'``"{name}"``' for name in KINDS)
+    return text.replace("{KINDS}", kinds).replace("OWN : int", "\n".join(own))
 
 
 # Without the indentation, which Python 3.13 and newer leave out themselves.
