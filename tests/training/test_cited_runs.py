@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from typing import Any
 
 import nbformat
 import pytest
@@ -13,12 +14,40 @@ from tools import ROOT
 RUNS = {"each layer its own": "mha", "the third reads the second's": "shared"}
 
 
-def test_a_chapter_cites_the_runs_of_three_layers_as_they_are_stored() -> None:
+def cited(name: str) -> Any:
+    """The value that a cell of the chapter gives to a name."""
     cells = nbformat.read(ROOT / "book/shared-layers.ipynb", 4).cells
-    (cell,) = [cell for cell in cells if cell.source.startswith("stored_runs = ")]
-    cited = ast.literal_eval(ast.parse(cell.source).body[0].value)
-    assert set(cited) == set(RUNS)
+    (cell,) = [cell for cell in cells if cell.source.startswith(f"{name} = ")]
+    return ast.literal_eval(ast.parse(cell.source).body[0].value)
+
+
+def recorded(name: str) -> dict[str, Any]:
+    return json.loads((ROOT / f"training/results/{name}.json").read_text(encoding="utf-8"))
+
+
+def test_a_chapter_cites_the_runs_of_three_layers_as_they_are_stored() -> None:
+    runs = cited("stored_runs")
+    assert set(runs) == set(RUNS)
     for words, member in RUNS.items():
-        path = ROOT / f"training/results/{member}-3x96-s0.json"
-        record = json.loads(path.read_text(encoding="utf-8"))
-        assert record["measured"]["copying"]["nats"] == pytest.approx(cited[words], abs=5e-4)
+        record = recorded(f"{member}-3x96-s0")
+        assert record["measured"]["copying"]["nats"] == pytest.approx(runs[words], abs=5e-4)
+
+
+def test_a_chapter_cites_every_run_with_entries_as_it_is_stored() -> None:
+    for member, rows in cited("measured_runs").items():
+        records = sorted((ROOT / "training/results").glob(f"{member}-2x64-s*.json"))
+        assert len(records) == len(rows)
+        for path, (stories, copying, right) in zip(records, rows, strict=True):
+            found = recorded(path.stem)["measured"]
+            assert found["stories"]["loss"]["nats"] == pytest.approx(stories, abs=5e-3)
+            assert found["copying"]["nats"] == pytest.approx(copying, abs=5e-4)
+            assert found["who_has"]["right"] == pytest.approx(right, abs=5e-3)
+
+
+def test_a_chapter_cites_what_choosing_entries_costs_as_it_is_stored() -> None:
+    points = [point for point in recorded("choice")["points"] if point["seed"] == 0]
+    stored = {(point["indexer"], point["topk"]): point["excess"]["nats"] for point in points}
+    rows = cited("choices")
+    assert {(indexer, topk) for indexer, row in rows.items() for topk in row} == set(stored)
+    for (indexer, topk), nats in stored.items():
+        assert rows[indexer][topk] == pytest.approx(nats, abs=5e-3)
