@@ -299,7 +299,7 @@ class CompressedAttention(Module):
         return self._merged(self._turn(out, forward_pass, back=True))
 
     def _queries(self, x: Array, forward_pass: Pass) -> tuple[Array, Array]:
-        """What queries are made from, and the queries (batch, n_heads, q_len, head_dim)."""
+        """Make what queries are made from, and the queries (batch, n_heads, q_len, head_dim)."""
         asks = x
         if self.config.q_lora_rank is None:
             q = self.q_proj._run(x)
