@@ -14,10 +14,16 @@ from tools import ROOT
 RUNS = {"each layer its own": "mha", "the third reads the second's": "shared"}
 
 
+CELLS = nbformat.read(ROOT / "book/shared-layers.ipynb", 4).cells
+
+
+def text() -> str:
+    return "\n".join(cell.source for cell in CELLS)
+
+
 def cited(name: str) -> Any:
     """The value that a cell of the chapter gives to a name."""
-    cells = nbformat.read(ROOT / "book/shared-layers.ipynb", 4).cells
-    (cell,) = [cell for cell in cells if cell.source.startswith(f"{name} = ")]
+    (cell,) = [cell for cell in CELLS if cell.source.startswith(f"{name} = ")]
     return ast.literal_eval(ast.parse(cell.source).body[0].value)
 
 
@@ -45,9 +51,16 @@ def test_a_chapter_cites_every_run_with_entries_as_it_is_stored() -> None:
 
 
 def test_a_chapter_cites_what_choosing_entries_costs_as_it_is_stored() -> None:
-    points = [point for point in recorded("choice")["points"] if point["seed"] == 0]
+    every = recorded("choice")["points"]
+    points = [point for point in every if point["seed"] == 0]
     stored = {(point["indexer"], point["topk"]): point["excess"]["nats"] for point in points}
     rows = cited("choices")
     assert {(indexer, topk) for indexer, row in rows.items() for topk in row} == set(stored)
     for (indexer, topk), nats in stored.items():
         assert rows[indexer][topk] == pytest.approx(nats, abs=5e-3)
+    last = {
+        point["topk"]: round(point["excess"]["nats"], 2)
+        for point in every
+        if point["seed"] == 2 and point["indexer"] == "trained"
+    }
+    assert f"trained with: {last[64]} and {last[8]}." in text()
