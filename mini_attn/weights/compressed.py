@@ -107,7 +107,8 @@ def kinds_of(config: Mapping[str, Any]) -> list[str]:
 
 def rates_of(config: Mapping[str, Any]) -> dict[str, int]:
     """Count the tokens that an entry stands for in each kind of layer; 0 where none is made."""
-    rates = mapping("compress_rates", entry(config, "compress_rates", None) or {})
+    told = entry(config, "compress_rates", None)
+    rates = {} if told is None else mapping("compress_rates", told)
     found = dict(RATES)
     for kind, old in ((SPARSE, "compress_rate_csa"), (HEAVY, "compress_rate_hca")):
         found[kind] = count(config, old, None) or count(rates, kind, None) or RATES[kind]
