@@ -6,7 +6,8 @@ import numpy as np
 def _entries(values, gates, span, axis=1, sign=1):
     spans = len(values) // span
     shape = (spans, span, values.shape[1])
-    values, gates = (x[: spans * span].reshape(shape) for x in (values, sign * gates))
+    values = values[: spans * span].reshape(shape)
+    gates = sign * gates[: spans * span].reshape(shape)
     # the largest gate of each number becomes 0: exp cannot overflow
     gates = gates - gates.max(axis=axis, keepdims=True, initial=-np.inf)
     shares = np.exp(gates) / np.exp(gates).sum(axis=axis, keepdims=True)
@@ -15,7 +16,8 @@ def _entries(values, gates, span, axis=1, sign=1):
 
 def _seen(n, span, first=None):
     last = (np.arange(n // span) + 1) * span - 1
-    return np.arange(n)[:, None] >= (last if first is None else first(last))
+    reads = last if first is None else first(last)
+    return np.arange(n)[:, None] >= reads
 
 
 def span_entries(values, gates, span):
