@@ -108,6 +108,9 @@ class Pass:
         for known, at, visibility in self._visibilities:
             if known == rule and _alike(at, kv_positions):
                 return visibility
+        mask = None if self.mask is None else fit_mask(self.mask, full)
+        if chunked:
+            mask = self._in_chunk(mask, kv_len, kv_positions, window)
         visibility = Visibility(
             q_len,
             kv_len,
@@ -117,20 +120,17 @@ class Pass:
             sink_tokens=sink_tokens,
             q_positions=None if kv_positions is None else self.positions,
             kv_positions=kv_positions,
-            mask=self._mask(full, kv_positions, window if chunked else None)
-            if chunked or self.mask is not None
-            else None,
+            mask=mask,
         )
         self._visibilities.append((rule, kv_positions, visibility))
         return visibility
 
-    def _mask(self, full: dict[str, int], keys: Tensor | None, chunk: int | None) -> Tensor | None:
-        """Return what hides keys beside their order: a given mask, and the chunk's ends."""
-        given = None if self.mask is None else fit_mask(self.mask, full)
-        if chunk is None:
-            return given
+    def _in_chunk(
+        self, given: Tensor | None, kv_len: int, keys: Tensor | None, chunk: int
+    ) -> Tensor:
+        """Return what hides the keys of other chunks, and those that a given mask hides."""
         if keys is None:
-            keys = torch.arange(full["kv_len"], device=self.positions.device)
+            keys = torch.arange(kv_len, device=self.positions.device)
         queries, keys = (_rows(positions) for positions in (self.positions, keys))
         near = same_chunk(queries, keys, chunk)  # (1 or batch, 1, q_len, kv_len)
         return near if given is None else given & near
