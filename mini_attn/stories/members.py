@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mini_attn.config import (
@@ -58,12 +58,14 @@ class Member:
                 d_model, n_heads, self.latent, HEAD_DIM, 8, HEAD_DIM, rope=rope
             )
         elif self.compress is not None:
-            index = (None,) * 3 if self.topk is None else (n_heads, HEAD_DIM, self.topk)
             attention = CompressedConfig(
                 d_model=d_model, n_heads=n_heads, head_dim=HEAD_DIM, window=HEAD_DIM,
                 compress=self.compress, rope=RopeConfig("half", rotary_dim=HEAD_DIM // 2),
-                index_n_heads=index[0], index_head_dim=index[1], index_topk=index[2],
             )  # fmt: skip
+            if self.topk is not None:
+                attention = replace(
+                    attention, index_n_heads=n_heads, index_head_dim=HEAD_DIM, index_topk=self.topk
+                )
         else:
             turned = rope if self.rope else None
             attention = AttentionConfig(d_model, n_heads, HEAD_DIM, rope=turned, **self.options)
