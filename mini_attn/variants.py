@@ -8,6 +8,7 @@ and looked up when they are asked for, so that an entry may name what comes late
 from __future__ import annotations
 
 import importlib
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -17,6 +18,7 @@ from mini_attn.errors import ConfigError
 
 __all__ = [
     "COUNTED",
+    "KINDS",
     "REGISTRY",
     "CacheField",
     "Reduction",
@@ -440,15 +442,14 @@ COUNTED: dict[str, Variant] = {
             title="Sliding-window attention whose keys are values",
             sizes=("head_dim", "window", "q_lora_rank", "o_groups", "o_lora_rank"),
             cache=_RECENT[:1],
-            references=("deepseek2026v4",),
-            page="fewer-keys#entries-that-stand-for-several-tokens",
-            fixed=(("n_kv_heads", 1), ("v_head_dim", "head_dim")),
-            cost="mini_attn.cost.compressed.CompressedCost",
             asked=(_WINDOW,),
-            **_COUNTED,
+            **(_COMPRESSED | _COUNTED),
         ),
     )
 }
+
+# Both, in this order: the last mapping comes first.
+KINDS: Mapping[str, Variant] = ChainMap(COUNTED, REGISTRY)
 
 
 def variant(name: str) -> Variant:
@@ -474,10 +475,9 @@ def variant(name: str) -> Variant:
     >>> variant("mqa").title
     'Multi-query attention'
     """
-    known = REGISTRY | COUNTED
-    if name not in known:
-        raise ConfigError(f"variant must be one of {', '.join(known)}, got {name!r}")
-    return known[name]
+    if name not in KINDS:
+        raise ConfigError(f"variant must be one of {', '.join(KINDS)}, got {name!r}")
+    return KINDS[name]
 
 
 def optional_sizes() -> dict[str, int | None]:

@@ -12,7 +12,7 @@ from mini_attn.config.experts import ROUTINGS
 from mini_attn.errors import ConfigError
 from mini_attn.models._layer_kinds import LayerKinds
 from mini_attn.shapes import check_choice, check_count, check_flag, check_heads, check_positive
-from mini_attn.variants import COUNTED, REGISTRY, optional_sizes, variant
+from mini_attn.variants import KINDS, optional_sizes, variant
 
 __all__ = ["ModelConfig"]
 
@@ -268,8 +268,7 @@ class ModelConfig(LayerKinds, _Described):
     def _check_attention(self) -> None:
         """Refuse sizes that contradict the variant's entry in the registry."""
         entry = variant(self.attention)
-        kinds = REGISTRY | COUNTED
-        windowed = [name for name, other in kinds.items() if "window" in other.sizes]
+        windowed = [name for name, other in KINDS.items() if "window" in other.sizes]
         if (self.attention in windowed) != (self.window is not None):
             raise ConfigError(
                 f"{self.attention} and window = {self.window} do not go together: "

@@ -11,7 +11,7 @@ import traitlets
 from mini_attn import cost
 from mini_attn.errors import WidgetStateError
 from mini_attn.models import MODELS, ModelConfig
-from mini_attn.variants import COUNTED, REGISTRY, variant
+from mini_attn.variants import KINDS, variant
 from mini_attn.widgets.base import LivingWidget
 from mini_attn.widgets.cache_calculator_data import BITS, OWN
 from mini_attn.widgets.schema import load_schema
@@ -25,7 +25,6 @@ GB = 10**9
 # What a published model fills in; the second group, which some variants' caches alone depend on,
 # only where the model has such a size.
 SIZES = ("attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", "full_every")
-KINDS = REGISTRY | COUNTED
 OPTIONAL = tuple(dict.fromkeys(size.name for entry in KINDS.values() for size in entry.cache_sizes))
 DECIDED = (*SIZES, *OPTIONAL, "shared_layers", "parameters")
 

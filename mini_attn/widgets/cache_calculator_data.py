@@ -6,7 +6,7 @@ from typing import Any
 
 from mini_attn import cost
 from mini_attn.models import MODELS
-from mini_attn.variants import COUNTED, REGISTRY, Size, Variant
+from mini_attn.variants import KINDS, Size, Variant
 
 __all__ = ["BITS", "OWN", "calculator_schema", "layers_apart"]
 
@@ -33,16 +33,15 @@ def layers_apart(model: Any) -> dict[str, Any]:
 
 def calculator_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the calculator's schema: every model, variant, type, device and size of a cache."""
-    kinds = REGISTRY | COUNTED
     values = {
         "model": [*MODELS, OWN],
-        "attention": list(kinds),
+        "attention": list(KINDS),
         "dtype": list(BITS),
         "weight_dtype": list(BITS),
         "device": [*cost.DEVICES, OWN],
     }
     asked: dict[str, tuple[Variant, Size]] = {}
-    for entry in kinds.values():
+    for entry in KINDS.values():
         for size in entry.cache_sizes:
             asked.setdefault(size.name, (entry, size))  # the first that has it says its default
     sizes = {

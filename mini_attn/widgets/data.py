@@ -18,7 +18,7 @@ from mini_attn.models import MODELS
 from mini_attn.stories.data import language
 from mini_attn.stories.family import film
 from mini_attn.stories.vocabulary import WORDS
-from mini_attn.variants import COUNTED, REGISTRY, variant
+from mini_attn.variants import KINDS, variant
 from mini_attn.widgets.bits_dial_data import bits_dial
 from mini_attn.widgets.cache_calculator_data import calculator_schema, layers_apart
 from mini_attn.widgets.comparison_data import comparison
@@ -79,7 +79,7 @@ def _layouts() -> list[dict[str, Any]]:
                 for size in entry.cache_sizes
             ],
         }
-        for entry in (REGISTRY | COUNTED).values()
+        for entry in KINDS.values()
     ]
 
 
