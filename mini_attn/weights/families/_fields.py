@@ -22,11 +22,11 @@ from mini_attn.weights.families._fields_shared import (
     BEHIND,
     BIAS,
     GEMMA,
+    GPT2,
     IN_TURN,
     LATENT,
     LISTED,
     LLAMA,
-    MLP,
     MLP_BIAS,
     TIED,
     UNBIASED,
@@ -108,13 +108,7 @@ FIELDS: dict[str, Sizes] = {
     "deepseek_v2": like(LATENT, MLP_BIAS, routed(64, 2, 1407, 0)),
     "deepseek_v3": like(LATENT, routed(256, 1, 2048, 3), router_bias=True),
     "gpt2": {
-        **MLP, **TIED,
-        "n_layers": "n_layer", "d_model": "n_embd", "n_heads": "n_head",
-        "n_kv_heads": {"is": "n_heads"}, "head_dim": {"is": "d_model // n_heads"},
-        "d_ff": {"key": "n_inner", "default": None, "null": "4 * d_model"},
-        "vocab_size": "vocab_size", "max_context": "n_positions",
-        "learned_positions": "n_positions",
-        "attention_bias": {"is": True}, "mlp_bias": {"is": True},
+        **GPT2,
         "also": "n_ctx activation_function resid_pdrop embd_pdrop attn_pdrop layer_norm_epsilon "
         "scale_attn_weights scale_attn_by_inverse_layer_idx reorder_and_upcast_attn "
         "add_cross_attention summary_type summary_use_proj summary_activation "

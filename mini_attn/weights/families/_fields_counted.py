@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from mini_attn.weights.families._fields_shared import (
     BIAS,
+    GPT2,
     GROUPS,
     HEADS_OF_128,
     LATENT,
     LISTED,
     LLAMA,
     MLP,
+    OWN_KEYS,
     QKV_BIAS,
     TIED,
     UNBIASED,
@@ -116,14 +118,7 @@ COUNTED: dict[str, Sizes] = {
         also=GROUPS, windows="in_turn", full_every=4, qk_norm="head", router_bias=True,
     ),
     "gpt_bigcode": {
-        **MLP, **TIED,
-        "n_layers": "n_layer", "d_model": "n_embd", "n_heads": "n_head",
-        "n_kv_heads": {"is": "n_heads"}, "kv_heads": {"is": "multi_query"},
-        "head_dim": {"is": "d_model // n_heads"},
-        "d_ff": {"key": "n_inner", "default": None, "null": "4 * d_model"},
-        "vocab_size": "vocab_size", "max_context": "n_positions",
-        "learned_positions": "n_positions",
-        "attention_bias": {"is": True}, "mlp_bias": {"is": True},
+        **GPT2, "kv_heads": {"is": "multi_query"},
         "also": "multi_query activation_function resid_pdrop embd_pdrop attn_pdrop "
         "layer_norm_epsilon scale_attn_weights scale_attention_softmax_in_fp32 "
         "attention_softmax_in_fp32 inference_runner max_batch_size max_sequence_length "
@@ -147,7 +142,7 @@ COUNTED: dict[str, Sizes] = {
     "gpt_neox": {
         **MLP,
         "n_layers": "num_hidden_layers", "d_model": "hidden_size", "n_heads": "num_attention_heads",
-        "n_kv_heads": {"is": "n_heads"}, "head_dim": {"is": "d_model // n_heads"},
+        **OWN_KEYS,
         "d_ff": "intermediate_size", "vocab_size": "vocab_size",
         "max_context": "max_position_embeddings",
         "attention_bias": {"key": "attention_bias", "default": True}, "mlp_bias": {"is": True},
@@ -160,7 +155,7 @@ COUNTED: dict[str, Sizes] = {
         "n_layers": {"key": ["n_layer", "num_hidden_layers"]},
         "d_model": {"key": ["hidden_size", "n_embed"]},
         "n_heads": {"key": ["n_head", "num_attention_heads"]},
-        "n_kv_heads": {"is": "n_heads"}, "head_dim": {"is": "d_model // n_heads"},
+        **OWN_KEYS,
         "d_ff": {"is": "4 * d_model"}, "vocab_size": "vocab_size",
         "max_context": {"key": "seq_length", "default": 2048},
         "attention_bias": {"is": True}, "mlp_bias": {"is": True}, "embedding_norm": {"is": True},
@@ -171,7 +166,7 @@ COUNTED: dict[str, Sizes] = {
     "mpt": {
         **TIED,
         "n_layers": "n_layers", "d_model": "d_model", "n_heads": "n_heads",
-        "n_kv_heads": {"is": "n_heads"}, "head_dim": {"is": "d_model // n_heads"},
+        **OWN_KEYS,
         "d_ff": {"key": "expansion_ratio", "default": 4, "times": "d_model"},
         "vocab_size": "vocab_size", "max_context": {"key": "max_seq_len", "default": 2048},
         "mlp_matrices": {"is": 2}, "norm": {"is": "layer_norm_without_bias"},

@@ -99,6 +99,16 @@ def like(base: Sizes, *parts: Sizes, also: str = "", **rules: Any) -> Sizes:
     return made | {"also": f"{base['also']} {also}".strip()}
 
 
+OWN_KEYS: Sizes = {  # each query head has a key and a value
+    "n_kv_heads": {"is": "n_heads"}, "head_dim": {"is": "d_model // n_heads"},
+}  # fmt: skip
+GPT2: Sizes = {
+    **MLP, **TIED,
+    "n_layers": "n_layer", "d_model": "n_embd", "n_heads": "n_head", **OWN_KEYS,
+    "d_ff": {"key": "n_inner", "default": None, "null": "4 * d_model"},
+    "vocab_size": "vocab_size", "max_context": "n_positions", "learned_positions": "n_positions",
+    "attention_bias": {"is": True}, "mlp_bias": {"is": True},
+}  # fmt: skip
 UNBIASED: Sizes = LLAMA | {"also": LLAMA["also"].replace("attention_bias ", "")}
 LISTED: Sizes = {"layer_types": {"list": "layer_types"}}
 WHOLE: Sizes = {"window": {"is": None}}
