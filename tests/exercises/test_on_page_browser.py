@@ -313,6 +313,8 @@ def test_every_key_reaches_the_editor(page: Page) -> None:
     """Pressed one by one, as no shortcut of the page sees what is inserted whole."""
     box, keys = place(page), "8 // 2 ? s ] } ) : ; , . ! % & * + - = < > @ # $ ^ | ~ _"
     write(page, box, "")
+    page.wait_for_timeout(600)  # a reader thinks; what's left is kept, and it's nothing
+    assert text_of(box) == ""
     page.keyboard.type(keys)
     assert text_of(box) == keys
     expect(box.get_by_role("textbox", name="Your code for")).to_be_focused()

@@ -59,11 +59,13 @@ class Exercise {
   recall() {
     const code = readKept("answers", this.key)?.code;
     const kept = isAnswer(code) ? code : null;
-    if (this.editor && (kept ?? this.starter) !== this.saved && this.editor.text() === this.saved) {
+    const others = kept !== this.kept; // came from elsewhere, not from this editor
+    if (this.editor && others && this.editor.text() === this.saved) {
       this.saved = kept ?? this.starter;
       this.editor.write(this.saved);
     }
     if (!this.editor) this.saved = kept ?? this.starter;
+    this.kept = kept;
     const state = readKept("exercises", this.key)?.state;
     const words = { solved: "Solved. ", done: "Done. ", tried: "Tried. " }[state] ?? "";
     this.part(".here-open .here-note").textContent = `${words}${kept ? "Your code is kept in this browser." : "Python runs in this page; nothing is installed."}`;
@@ -108,7 +110,8 @@ class Exercise {
       return;
     }
     this.saved = code;
-    if (code === this.starter || !code.trim()) forget("answers", this.key);
+    this.kept = code === this.starter || !code.trim() ? null : code;
+    if (this.kept === null) forget("answers", this.key);
     else keep("answers", this.key, { code });
     announce();
   }
