@@ -13,6 +13,7 @@ __all__ = [
     "ConfigError",
     "DTypeError",
     "MiniAttnError",
+    "RankError",
     "ShapeError",
     "WidgetStateError",
 ]
@@ -40,6 +41,10 @@ class CacheOverflowError(MiniAttnError, ValueError):
 
 class CacheStateError(MiniAttnError, RuntimeError):
     """The cache cannot do this in its present state; it is as it was."""
+
+
+class RankError(MiniAttnError, RuntimeError):
+    """Processes that compute together can't go on: one died, hangs, raised or disagrees."""
 
 
 class WidgetStateError(MiniAttnError, ValueError):
