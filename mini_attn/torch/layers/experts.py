@@ -282,17 +282,24 @@ class MixtureOfExperts(Module):
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""
         check_tokens("x", x, self.router.weight)
         rows = x.reshape(-1, x.shape[-1])
-        weights, chosen = self._choose(rows)
+        out = self._summed(rows, *self._choose(rows))
+        return out.to(x.dtype).reshape(x.shape)
+
+    def _summed(self, rows: Tensor, weights: Tensor, chosen: Tensor, first: int = 0) -> Tensor:
+        """The weighted sum over the experts that are here, whose numbers begin at `first`."""
         matrices: list[Any] = self._matrices()
+        here = range(first, first + len(self.gate_proj))
         if torch.is_grad_enabled():  # then the gradient of a whole is made once, not by expert
             matrices = [whole if whole is None else whole.unbind() for whole in matrices]
-        out = torch.zeros(rows.shape, dtype=weights.dtype, device=x.device)
-        for expert in sorted(set(chosen.flatten().tolist())):
+        out = torch.zeros(rows.shape, dtype=weights.dtype, device=rows.device)
+        for expert in sorted(set(chosen.flatten().tolist()).intersection(here)):
             token, place = (chosen == expert).nonzero(as_tuple=True)
-            own: list[Any] = [whole if whole is None else whole[expert] for whole in matrices]
+            own: list[Any] = [
+                whole if whole is None else whole[expert - first] for whole in matrices
+            ]
             answer = weights[token, place, None] * self._answer(linear, rows[token], *own)
             out = out.index_add(0, token, answer)  # no token takes an expert twice
-        return out.to(x.dtype).reshape(x.shape)
+        return out
 
     def _choose(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Weights and numbers (rows, experts_per_token) of the experts that some tokens take."""

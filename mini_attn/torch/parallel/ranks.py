@@ -245,7 +245,11 @@ class Ranks:
 
     def copy(self, x: Tensor) -> Tensor:
         """Give the tensor itself, the same on all ranks; gradients of all ranks are added."""
-        return _Copy.apply(x, self)  # type: ignore[no-untyped-call]
+        return self.copies(x)[0]
+
+    def copies(self, *given: Tensor) -> tuple[Tensor, ...]:
+        """`copy` of several tensors, whose gradients are added in this order."""
+        return _Copies.apply(self, *given)  # type: ignore[no-untyped-call]
 
     def all_gather(self, x: Tensor, dim: int = 0, *, add_gradients: bool = False) -> Tensor:
         """Put the tensors of all ranks, which have one shape, side by side along an axis.
@@ -319,15 +323,16 @@ class Ranks:
         except RuntimeError as error:
             raise self._failure("exchange", step, error) from error
 
-    def agree(self, value: Any, what: str) -> None:
-        """Refuse to go on unless every rank has the same value.
+    def agree(self, value: Any, what: str | tuple[str, ...]) -> None:
+        """Refuse to go on unless every rank has the same values.
 
         Parameters
         ----------
         value : tensor, or anything whose `repr` says all of it
             What must be equal; its digest of 32 bytes is sent.
-        what : str
-            Its name in the error.
+        what : str, or tuple of str
+            Its name in the error. With several names ``value`` is a tuple of as many values,
+            which go in one message.
 
         Raises
         ------
@@ -335,14 +340,17 @@ class Ranks:
             On every rank alike, if two differ; it names the ranks that differ from rank 0. The
             ranks can go on after that.
         """
-        own = torch.frombuffer(bytearray(digest(value)), dtype=torch.uint8).to(self.device)
-        every = self._gathered("agree", own).reshape(self.size, _DIGEST)
-        others = [i for i in range(self.size) if not torch.equal(every[i], every[0])]
-        if others:
-            raise RankError(
-                f"rank {self.rank} of {self.size}, step {self._log.step} (agree): the ranks' "
-                f"{what} differ: {_named(others)} from rank 0. Give each rank the same"
-            )
+        names = (what,) if isinstance(what, str) else what
+        told = b"".join(map(digest, (value,) if isinstance(what, str) else value))
+        own = torch.frombuffer(bytearray(told), dtype=torch.uint8).to(self.device)
+        every = self._gathered("agree", own).reshape(self.size, len(names), _DIGEST)
+        for i, name in enumerate(names):
+            others = [j for j in range(self.size) if not torch.equal(every[j, i], every[0, i])]
+            if others:
+                raise RankError(
+                    f"rank {self.rank} of {self.size}, step {self._log.step} (agree): the ranks' "
+                    f"{name} differ: {_named(others)} from rank 0. Give each rank the same"
+                )
 
     def barrier(self) -> None:
         """Wait until every rank is here."""
@@ -500,15 +508,15 @@ class _AllReduce(torch.autograd.Function):
         return grad, None
 
 
-class _Copy(torch.autograd.Function):
+class _Copies(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, ranks: Ranks) -> Tensor:
+    def forward(ctx: Any, ranks: Ranks, *given: Tensor) -> Any:
         ctx.ranks = ranks
-        return x.view_as(x)
+        return tuple(x.view_as(x) for x in given)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        return ctx.ranks._reduced(grad), None
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        return None, *(ctx.ranks._reduced(grad) for grad in grads)
 
 
 class _AllGather(torch.autograd.Function):
