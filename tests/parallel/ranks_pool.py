@@ -30,6 +30,7 @@ class Outcome(NamedTuple):
     error: str = ""  # kind and message
     trace: str = ""
     died: bool = False
+    over: bool = False  # these ranks can't go on
 
 
 def _work(pipe: Connection, rank: int, size: int) -> None:
@@ -48,14 +49,16 @@ def _work(pipe: Connection, rank: int, size: int) -> None:
             break
         case, given, place, timeout = asked
         try:
-            if place != at and ranks is not None:
-                ranks.close()
             if place != at:
+                if ranks is not None:
+                    ranks.close()
                 ranks, at = Ranks.start(timeout=timeout, init_method=f"file://{place}"), place
             assert ranks is not None
-            out = Outcome(case(ranks, *given))
+            value = case(ranks, *given)
+            out = Outcome(value, over=bool(ranks._log.broken))
         except BaseException as error:
-            out = Outcome(error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
+            said, trace = f"{type(error).__name__}: {error}", traceback.format_exc()
+            out = Outcome(error=said, trace=trace, over=True)
             if ranks is not None:
                 ranks.report(error)
                 ranks.close()
@@ -117,7 +120,7 @@ class RanksPool:
             except (EOFError, ConnectionError):
                 found.append(Outcome(died=True))
             self._end(rank)
-        if timeout is not None or any(one.error or one.died for one in found):
+        if timeout is not None or any(one.over or one.died for one in found):
             self._place = ""  # these ranks are done with each other
         return found
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
 import mini_attn.torch as mt
+from mini_attn import __version__
 from mini_attn.config import DecoderConfig
+from mini_attn.errors import RankError
+from mini_attn.torch.parallel import tensor
 from mini_attn.torch.parallel.ranks import Ranks
-from mini_attn.torch.parallel.tensor import ShareDecoder, parallelize
+from mini_attn.torch.parallel.tensor import parallelize
 
 TOKENS = np.random.default_rng(3).integers(0, 29, (2, 9))
 NEW = 6  # tokens that are generated
@@ -60,3 +67,163 @@ def split_answers(ranks: Ranks, config: DecoderConfig) -> dict[str, Any]:
     """The same of a rank's share, and which part of each weight that is."""
     share = parallelize(whole_model(config), ranks)
     return {**answers(share), "sent": ranks.sent}
+
+
+def sent_by_a_step(ranks: Ranks, config: DecoderConfig, tokens: int) -> Any:
+    """What one prefill sends."""
+    share = parallelize(whole_model(config), ranks)
+    ranks.sent.reset()
+    with torch.no_grad():
+        share(torch.zeros(1, tokens, dtype=torch.long), last_only=True)
+    return ranks.sent
+
+
+def collectives(ranks: Ranks) -> dict[str, Any]:
+    """Every collective once, with its gradient where it has one."""
+    rank, size = ranks.rank, ranks.size
+    found: dict[str, Any] = {}
+    ranks.sent.reset()
+    begun = ranks._log.step
+    weight = torch.arange(2.0 * size).reshape(size, 2) + 1
+    for name, talk in (
+        ("all_reduce", ranks.all_reduce),
+        ("copy", ranks.copy),
+        ("all_gather", lambda x: ranks.all_gather(x, 1)),
+        ("all_gather, added", lambda x: ranks.all_gather(x, 1, add_gradients=True)),
+        ("all_to_all", lambda x: ranks.all_to_all(x, 0, 1)),
+    ):
+        x = (torch.arange(2.0 * size).reshape(size, 2) + 10 * rank).requires_grad_()
+        y = talk(x)
+        scale = torch.arange(y.numel()).reshape(y.shape) * (rank + 1.0)
+        (y * scale).sum().backward()
+        assert x.grad is not None
+        found[name] = y.detach().numpy(), x.grad.numpy()
+    found["broadcast"] = ranks.broadcast(weight + rank, size - 1).numpy()
+    neighbors = {"send_to": (rank + 1) % size, "receive_from": (rank - 1) % size}
+    under_way = ranks.exchange(weight[: rank + 1], **neighbors, shape=((rank - 1) % size + 1, 2))
+    found["exchange"] = under_way.wait().numpy()
+    found["alone"] = ranks.exchange(weight, send_to=rank, receive_from=rank).wait().numpy()
+    ranks.barrier()
+    return {**found, "sent": ranks.sent, "steps": ranks._log.step - begun}
+
+
+# ---- Faults ----
+
+
+class Injected(Exception):
+    """What a case raises on purpose."""
+
+
+def _states(caches: list[Any]) -> list[Any]:
+    """All that caches show."""
+    return [(c.slots, *(array.clone() for array in c.view())) for c in caches]
+
+
+def _same(a: list[Any], b: list[Any]) -> bool:
+    return all(
+        torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y
+        for one, other in zip(a, b, strict=True)
+        for x, y in zip(one, other, strict=True)
+    )
+
+
+def fault(
+    ranks: Ranks, config: DecoderConfig, kind: str, who: int, at: int, timeout: float
+) -> dict[str, Any]:
+    """A step in which something happens to one rank as it begins its collective number ``at``.
+
+    What comes back is the error, whether the caches are as they were, and how long it took.
+    """
+    share = parallelize(whole_model(config), ranks)
+    tokens = torch.from_numpy(TOKENS)
+    caches = share.new_caches(2, 9)
+    with torch.no_grad():
+        share(tokens[:, :5], caches=caches)
+    before, first = _states(caches), ranks._log.step
+    share._ranks = impatient = replace(ranks, timeout=timeout)
+    for module in share.modules():
+        if hasattr(module, "_ranks"):
+            module._ranks = impatient
+    begin = Ranks._begin
+
+    def faulty(self: Ranks, what: str) -> int:
+        if self.rank == who and self._log.step == first + at:
+            if kind == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if kind == "raise":
+                raise Injected("on purpose")
+            if kind == "interrupt":
+                raise KeyboardInterrupt
+            if kind == "hang":
+                time.sleep(2 * timeout)
+        return begin(self, what)
+
+    Ranks._begin = faulty  # type: ignore[method-assign]
+    start, said = time.monotonic(), ""
+    try:
+        if kind.startswith("differ"):
+            tokens = tokens + (ranks.rank == who) * ("tokens" in kind)
+            if "positions" in kind:
+                places = torch.arange(5, 9) + (ranks.rank == who)
+                share(tokens[:, 5:], caches=caches, positions=places)
+            if "caches" in kind and ranks.rank == who:
+                for cache in caches:
+                    cache.crop(4)
+                before = _states(caches)
+        with torch.no_grad():
+            share(tokens[:, 5:], caches=caches)
+    except RankError as error:
+        said = str(error)
+    except BaseException as error:  # the ranks' own context manager would do this
+        ranks.report(error)
+        said = type(error).__name__
+    finally:
+        Ranks._begin = begin  # type: ignore[method-assign]
+    took = time.monotonic() - start
+    unchanged = _same(before, _states(caches))
+    can_go_on = not ranks._log.broken
+    if said and not can_go_on:
+        ranks.close()
+    return {"said": said, "unchanged": unchanged, "took": took, "first": first, "on": can_go_on}
+
+
+def backward_fault(ranks: Ranks, config: DecoderConfig, who: int) -> str:
+    """A rank that raises between the forward and the backward pass."""
+    share = parallelize(whole_model(config), ranks)
+    loss = share(torch.from_numpy(TOKENS)).square().mean()
+    if ranks.rank == who:
+        ranks.report(Injected("before the backward pass"))
+        ranks.close()
+        return ""
+    try:
+        loss.backward()
+    except RankError as error:
+        return str(error)
+    return "no error"
+
+
+def other_models(ranks: Ranks, config: DecoderConfig, what: str, who: int) -> str:
+    """`parallelize` where one rank has something else."""
+    model = whole_model(config)
+    if ranks.rank == who:
+        if what == "weights":
+            with torch.no_grad():
+                model.layers[0].self_attn.q_proj.weight[0, 0] += 2.0**-40
+        if what == "configurations":
+            model.config = replace(model.config, eps=1e-3)
+        if what == "versions":
+            tensor.__version__ = "0.0.1"
+    try:
+        parallelize(model, ranks)
+    except RankError as error:
+        return str(error)
+    finally:
+        tensor.__version__ = __version__
+    return ""
+
+
+def anonymous_memory() -> int:
+    """Bytes of this process's own memory, pages of files left out."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        (line,) = (line for line in status if line.startswith("RssAnon"))
+    return 1024 * int(line.split()[1])
