@@ -27,7 +27,8 @@ from mini_attn.shapes import check_count, check_number
 __all__ = ["Exchange", "Ranks", "Sent"]
 
 _DIGEST = 32  # bytes that stand for a value in `agree`
-_ROLL_CALL = 2.0  # seconds in which ranks tell each other what they know of a failure
+_ROLL_CALL = 3.0  # seconds in which ranks tell each other what they know of a failure
+_LOOK = 0.5  # seconds after which a waiting rank looks whether another has left word
 
 
 @dataclass
@@ -93,7 +94,8 @@ class Ranks:
     Notes
     -----
     ``sent`` counts what this rank sends. Methods with a gradient: `all_reduce`, `copy`,
-    `all_gather` and `all_to_all`.
+    `all_gather` and `all_to_all`. On GPUs a collective waits in its stream, and one that never
+    ends is NCCL's watchdog's to end; there the message is its own.
 
     References
     ----------
@@ -116,7 +118,12 @@ class Ranks:
 
     @classmethod
     def start(
-        cls, *, timeout: float = 60.0, device: Any = None, init_method: str = "env://"
+        cls,
+        *,
+        timeout: float = 60.0,
+        join_timeout: float = 300.0,
+        device: Any = None,
+        init_method: str = "env://",
     ) -> Ranks:
         """Join the group that ``torchrun`` has described in the environment.
 
@@ -124,6 +131,8 @@ class Ranks:
         ----------
         timeout : float
             Seconds after which a collective that hasn't ended is an error.
+        join_timeout : float
+            Seconds that the others have to start.
         device : torch.device, str or None
             Where this rank computes; None takes the GPU of this process's number on its host,
             and the CPU where there is none.
@@ -143,6 +152,7 @@ class Ranks:
             If the others don't come in time.
         """
         check_number("timeout", timeout, above=0)
+        check_number("join_timeout", join_timeout, above=0)
         told = {name: os.environ.get(name, "") for name in ("RANK", "WORLD_SIZE")}
         if not all(text.isdigit() for text in told.values()):
             raise ConfigError(
@@ -156,21 +166,13 @@ class Ranks:
         device, limit = torch.device(device), timedelta(seconds=timeout)
         if device.type == "cuda":
             torch.cuda.set_device(device)
+        store = _meet(rank, size, init_method, timedelta(seconds=join_timeout))
+        asked: dict[str, Any] = {"rank": rank, "world_size": size, "timeout": limit}
         try:
-            found = dist.rendezvous(  # type: ignore[attr-defined]
-                init_method, rank, size, timeout=limit
-            )
-            store, rank, size = next(iter(found))
-            store.set_timeout(limit)
             backend = "nccl" if device.type == "cuda" else "gloo"
-            of_group = PrefixStore("group", store)
-            asked: dict[str, Any] = {"store": of_group, "rank": rank, "world_size": size}
-            dist.init_process_group(backend, timeout=limit, **asked)
-        except (RuntimeError, ValueError) as error:
-            raise RankError(
-                f"rank {rank} of {size} couldn't join the others within {timeout:g} s; likely "
-                f"another one hasn't started, or MASTER_ADDR and MASTER_PORT differ: {error}"
-            ) from error
+            dist.init_process_group(backend, store=PrefixStore("group", store), **asked)
+        except RuntimeError as error:
+            raise RankError(f"rank {rank} of {size} couldn't connect: {error}") from error
         return cls.of(dist.group.WORLD, device=device, timeout=timeout, store=store)
 
     @classmethod
@@ -223,8 +225,9 @@ class Ranks:
     def close(self) -> None:
         """Leave the group; whoever still waits for this rank gets an error instead."""
         self._log.broken = self._log.broken or "the ranks were closed"
-        if dist.is_initialized():
+        if self.group is not None and dist.is_initialized():
             dist.destroy_process_group(self.group)
+        object.__setattr__(self, "group", None)  # the last reference closes the connections
 
     def report(self, error: BaseException) -> None:
         """Leave word for the others of what this rank raised, so that their errors name it."""
@@ -391,10 +394,22 @@ class Ranks:
         except RuntimeError as error:
             raise self._failure(kind, step, error) from error
 
-    def _await(self, work: Any) -> None:
-        """Wait for the end, at most as long as agreed."""
-        if work is not None:
-            work.wait(timedelta(seconds=self.timeout))
+    def _await(self, work: Any, *, look: bool = True) -> None:
+        """Wait for the end, at most as long as agreed, and no longer than until somebody failed."""
+        if work is None:
+            return
+        if self.device.type == "cuda":  # its stream waits; a time limit would stop the host
+            work.wait()
+            return
+        end = time.monotonic() + self.timeout
+        while True:
+            left = end - time.monotonic()
+            try:
+                work.wait(timedelta(seconds=max(min(left, _LOOK) if look else left, 1e-3)))
+                return
+            except RuntimeError:
+                if not look or left <= _LOOK or work.is_completed() or self._words(every=False):
+                    raise
 
     def _begin(self, kind: str) -> int:
         """Return the number of a new step."""
@@ -426,29 +441,36 @@ class Ranks:
         except RuntimeError:  # the rank that kept the store has died
             return
 
+    def _words(self, *, every: bool) -> dict[int, str]:
+        """What other ranks have left word of: one word or that of every rank that has."""
+        words: dict[int, str] = {}
+        for other in set(range(self.size)) - {self.rank}:
+            if self.store is not None and self.store.check([f"word/{other}"]):
+                words[other] = self.store.get(f"word/{other}").decode()
+                if not every:
+                    break
+        return words
+
     def _likely_cause(self) -> str:
         """Ask which ranks raised, and which say nothing at all."""
         if self.store is None:
             return "another rank has died, hangs or has raised"
-        words: dict[int, str] = {}
-        silent, end = set(range(self.size)) - {self.rank}, time.monotonic() + _ROLL_CALL
+        end = time.monotonic() + _ROLL_CALL
         try:
-            while silent and time.monotonic() < end:
-                for other in sorted(silent):
-                    if self.store.check([f"word/{other}"]):
-                        words[other] = self.store.get(f"word/{other}").decode()
-                silent -= set(words)
-                if any(word.startswith("raised") for word in words.values()):
+            while True:
+                words = self._words(every=True)
+                raised = [f"rank {i} {word}" for i, word in words.items() if "raised" in word]
+                if raised:
+                    return "; ".join(raised)
+                if len(words) == self.size - 1:
+                    return "the connection between ranks broke, and all of them noticed"
+                if time.monotonic() > end:
                     break
-                time.sleep(0.01 if silent else 0)
+                time.sleep(0.02)
         except RuntimeError:
             return "the process that kept the ranks' store has died, most likely rank 0"
-        raised = [f"rank {i} {word}" for i, word in words.items() if word.startswith("raised")]
-        if raised:
-            return "; ".join(raised)
-        if silent:
-            return f"{_named(sorted(silent))} didn't answer within {self.timeout:g} s: dead or hung"
-        return "the connection between ranks broke, and all of them noticed"
+        silent = sorted(set(range(self.size)) - {self.rank} - set(words))
+        return f"{_named(silent)} didn't answer: dead, or hung for {self.timeout:g} s"
 
     def _check_rank(self, name: str, rank: int) -> None:
         """Refuse a number that's no rank."""
@@ -475,10 +497,29 @@ class Exchange:
         """Give the tensor that came, once both are through."""
         try:
             for work in self._works:
-                self._ranks._await(work)
+                self._ranks._await(work, look=False)  # a wait that ends breaks it
         except RuntimeError as error:
             raise self._ranks._failure("exchange", self._step, error) from error
         return self._came
+
+
+def _meet(rank: int, size: int, init_method: str, limit: timedelta) -> Any:
+    """Return the store that all ranks have, once all are there."""
+    rendezvous: Any = dist.rendezvous  # type: ignore[attr-defined]
+    missing = list(range(size))
+    try:
+        store, _, _ = next(iter(rendezvous(init_method, rank, size, timeout=limit)))
+        store.set_timeout(limit)
+        store.set(f"here/{rank}", "")
+        for other in range(size):
+            store.wait([f"here/{other}"])
+            missing.remove(other)
+    except (RuntimeError, ValueError) as error:
+        raise RankError(
+            f"rank {rank} of {size}: {_named(missing)} hadn't started after "
+            f"{limit.total_seconds():g} s, or MASTER_ADDR and MASTER_PORT differ: {error}"
+        ) from error
+    return store
 
 
 def digest(value: Any) -> bytes:
