@@ -112,7 +112,8 @@ OTHERS = {
         mlp="plain",
     ),
     "one norm over copied heads": _of(
-        AttentionConfig(**_TURNED, **_WIDE), AttentionConfig(**{**_TURNED, "n_kv_heads": 1}, **_WIDE)
+        AttentionConfig(**_TURNED, **_WIDE),
+        AttentionConfig(**{**_TURNED, "n_kv_heads": 1}, **_WIDE),
     ),
     "chunks": _of(
         AttentionConfig(**_TURNED, window=3, chunked=True),

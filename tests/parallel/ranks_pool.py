@@ -52,7 +52,9 @@ def _work(pipe: Connection, rank: int, size: int) -> None:
             if place != at:
                 if ranks is not None:
                     ranks.close()
-                ranks, at = Ranks.start(timeout=timeout, init_method=f"file://{place}"), place
+                ranks, at = None, ""
+                ranks = Ranks.start(timeout=timeout, init_method=f"file://{place}")
+                at = place
             assert ranks is not None
             value = case(ranks, *given)
             out = Outcome(value, over=bool(ranks._log.broken))
@@ -91,7 +93,8 @@ class RanksPool:
         """What the case returns on each rank; an error on one is an error here."""
         outcomes = self.outcomes(case, *given)
         for rank, one in enumerate(outcomes):
-            assert not one.error and not one.died, f"rank {rank}: {one.error or 'died'}\n{one.trace}"
+            ended = one.error or (one.died and "died")
+            assert not ended, f"rank {rank}: {ended}\n{one.trace}"
         return [one.value for one in outcomes]
 
     def outcomes(
@@ -102,9 +105,8 @@ class RanksPool:
         within: float = 120.0,
     ) -> list[Outcome]:
         """How the case ends on each rank; whoever hasn't ended ``within`` seconds is killed."""
-        if timeout is not None or not self._place:
-            self._meet()
-        elif any(not process.is_alive() for process in self._processes):
+        dead = [one for one in self._processes if not one.is_alive()]
+        if timeout is not None or not self._place or dead:
             self._meet()
         self._start()
         asked = case, given, self._place, self.timeout if timeout is None else timeout

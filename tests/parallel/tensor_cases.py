@@ -56,7 +56,10 @@ def answers(model: Any) -> dict[str, Any]:
         found["step"] = mt.decode_step(model, tokens[:, -1:], caches).numpy()
         lengths = torch.tensor([4, 9])
         padded = tokens.masked_fill(torch.arange(9) < 9 - lengths[:, None], 0)
-        for name, prompt, more in (("greedy", tokens, {}), ("padded", padded, {"lengths": lengths})):
+        for name, prompt, more in (
+            ("greedy", tokens, {}),
+            ("padded", padded, {"lengths": lengths}),
+        ):
             caches = model.new_caches(2, 9 + NEW)
             asked = {"max_new_tokens": NEW, "caches": caches, **more}
             found[name] = mt.generate(model, prompt, **asked).numpy()
@@ -127,24 +130,17 @@ def _same(a: list[Any], b: list[Any]) -> bool:
     )
 
 
-def fault(
-    ranks: Ranks, config: DecoderConfig, kind: str, who: int, at: int, timeout: float
-) -> dict[str, Any]:
+def fault(ranks: Ranks, config: DecoderConfig, kind: str, who: int, at: int) -> dict[str, Any]:
     """A step in which something happens to one rank as it begins its collective number ``at``.
 
     What comes back is the error, whether the caches are as they were, and how long it took.
     """
-    share = parallelize(whole_model(config), ranks)
+    share, begin = parallelize(whole_model(config), ranks), Ranks._begin
     tokens = torch.from_numpy(TOKENS)
     caches = share.new_caches(2, 9)
     with torch.no_grad():
         share(tokens[:, :5], caches=caches)
-    before, first = _states(caches), ranks._log.step
-    share._ranks = impatient = replace(ranks, timeout=timeout)
-    for module in share.modules():
-        if hasattr(module, "_ranks"):
-            module._ranks = impatient
-    begin = Ranks._begin
+    first, places = ranks._log.step, None
 
     def faulty(self: Ranks, what: str) -> int:
         if self.rank == who and self._log.step == first + at:
@@ -155,36 +151,44 @@ def fault(
             if kind == "interrupt":
                 raise KeyboardInterrupt
             if kind == "hang":
-                time.sleep(2 * timeout)
+                time.sleep(ranks.timeout + 4)  # longer than the others ask each other
         return begin(self, what)
 
+    if ranks.rank == who and kind == "tokens":
+        tokens = tokens + 1
+    if ranks.rank == who and kind == "positions":
+        places = torch.arange(6, 10)
+    if ranks.rank == who and kind == "caches":
+        for cache in caches:
+            cache.crop(4)
+    before, said, start = _states(caches), "", time.monotonic()
     Ranks._begin = faulty  # type: ignore[method-assign]
-    start, said = time.monotonic(), ""
     try:
-        if kind.startswith("differ"):
-            tokens = tokens + (ranks.rank == who) * ("tokens" in kind)
-            if "positions" in kind:
-                places = torch.arange(5, 9) + (ranks.rank == who)
-                share(tokens[:, 5:], caches=caches, positions=places)
-            if "caches" in kind and ranks.rank == who:
-                for cache in caches:
-                    cache.crop(4)
-                before = _states(caches)
         with torch.no_grad():
-            share(tokens[:, 5:], caches=caches)
+            share(tokens[:, 5:], caches=caches, positions=places)
     except RankError as error:
         said = str(error)
-    except BaseException as error:  # the ranks' own context manager would do this
+    except BaseException as error:
         ranks.report(error)
         said = type(error).__name__
     finally:
         Ranks._begin = begin  # type: ignore[method-assign]
-    took = time.monotonic() - start
+    took, over = time.monotonic() - start, bool(ranks._log.broken)
+    if over:
+        ranks.close()  # as the context manager does
     unchanged = _same(before, _states(caches))
-    can_go_on = not ranks._log.broken
-    if said and not can_go_on:
-        ranks.close()
-    return {"said": said, "unchanged": unchanged, "took": took, "first": first, "on": can_go_on}
+    return {"said": said, "unchanged": unchanged, "took": took, "first": first, "over": over}
+
+
+def slow(ranks: Ranks, seconds: float) -> list[float]:
+    """Collectives in which one rank comes late."""
+    if ranks.rank == 1:
+        time.sleep(seconds)
+    sums = ranks.all_reduce(torch.tensor([0.5, 1.0]))
+    if ranks.rank == 0:
+        time.sleep(seconds)
+    asked = {"send_to": 1 - ranks.rank, "receive_from": 1 - ranks.rank}
+    return [*sums.tolist(), float(ranks.exchange(sums, **asked).wait()[1])]
 
 
 def backward_fault(ranks: Ranks, config: DecoderConfig, who: int) -> str:

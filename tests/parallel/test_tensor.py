@@ -99,7 +99,7 @@ def test_weights_of_a_rank_are_its_share_and_no_more(pools):
     held = {name.split(".", 2)[-1]: set(np.unique(count)) for name, count in seen.items()}
     assert held["self_attn.q_proj.weight"] == held["mlp.gate_proj"] == {1}
     assert held["self_attn.k_proj.weight"] == {2}  # two heads on four ranks
-    assert held["weight"] == {4} and held["mlp.router.weight"] == {4}
+    assert held["weight"] == held["mlp.router.weight"] == {4}
     assert set(np.unique(seen["embed_tokens.weight"])) == {1}
 
 
@@ -178,7 +178,7 @@ def refused(config: DecoderConfig, size: int, model: Any = None) -> str:
     ranks = Ranks(None, 0, size, torch.device("cpu"))
     with pytest.raises(ConfigError) as said:
         parallelize(mt.Decoder(config) if model is None else model, ranks)
-    assert not ranks.sent.calls and not ranks._log.step
+    assert ranks._log.step == 0
     return str(said.value)
 
 
@@ -266,12 +266,14 @@ FAULTS = every(
 @pytest.mark.parametrize(("size", "kind", "at"), FAULTS)
 def test_a_fault_ends_all_ranks_and_changes_no_cache(pools, size, kind, at):
     timeout, who = 2.0, size - 1
-    outcomes = pools[size].outcomes(cases.fault, FAULTY, kind, who, at, timeout, within=60)
+    given = FAULTY, kind, who, at
+    outcomes = pools[size].outcomes(cases.fault, *given, timeout=timeout, within=60)
     for rank, one in enumerate(outcomes):
         if rank == who and kind == "kill":
             assert one.died
             continue
-        assert not one.died and not one.error, one.trace
+        assert not one.died
+        assert not one.error, one.trace
         assert one.value["unchanged"]
         said = one.value["said"]
         if rank == who:
@@ -283,18 +285,24 @@ def test_a_fault_ends_all_ranks_and_changes_no_cache(pools, size, kind, at):
         cause = {
             "raise": f"rank {who} raised Injected: on purpose",
             "interrupt": f"rank {who} raised KeyboardInterrupt",
-        }.get(kind, f"rank {who} didn't answer within 2 s")
+        }.get(kind, f"rank {who} didn't answer: dead, or hung for 2 s")
         assert cause in said, said
-        assert one.value["took"] < timeout + 2 + 10  # the roll call, and a busy machine
+        assert one.value["took"] < timeout + 3 + 10  # the roll call, and a busy machine
+
+
+@pytest.mark.slow
+def test_a_slow_rank_is_waited_for(pools):
+    assert pools[2](cases.slow, 1.3) == [[1.0, 2.0, 2.0]] * 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["tokens", "positions", "caches"])
 def test_ranks_with_other_tokens_notice_it_first(pools, what):
-    for one in pools[2].outcomes(cases.fault, FAULTY, f"differ: {what}", 1, 0, 20.0):
+    for one in pools[2].outcomes(cases.fault, FAULTY, what, 1, 0):
         assert not one.error, one.trace
         assert f"(agree): the ranks' {what} differ: rank 1 from rank 0" in one.value["said"]
-        assert one.value["unchanged"] and one.value["on"]
+        assert one.value["unchanged"]
+        assert not one.value["over"]
 
 
 @pytest.mark.slow
@@ -322,5 +330,5 @@ def test_nothing_is_left_running():
 def test_after_a_failure_every_collective_fails_at_once():
     ranks = Ranks(None, 0, 2, torch.device("cpu"))
     ranks.report(ValueError("of this rank"))
-    with pytest.raises(RankError, match="of this rank. Start all of them again"):
+    with pytest.raises(RankError, match=r"of this rank\. Start all of them again"):
         ranks.barrier()
