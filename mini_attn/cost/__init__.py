@@ -1,5 +1,17 @@
 """What attention costs: FLOPs, bytes and time bounds, computed in plain integers."""
 
+from mini_attn.cost.communication import (
+    Collective,
+    Communication,
+    Link,
+    communication,
+    device_cache_bytes,
+    device_cache_values,
+    fitted_link,
+    head_copies,
+    idle_share,
+    ring_pairs,
+)
 from mini_attn.cost.compressed import CompressedCost, entry_pairs
 from mini_attn.cost.experts import expected_experts, expert_bounds
 from mini_attn.cost.heads import HeadsCost
@@ -52,6 +64,8 @@ from mini_attn.cost.work import (
 
 __all__ = [
     "DEVICES",
+    "Collective",
+    "Communication",
     "CompressedCost",
     "Contiguous",
     "Device",
@@ -61,6 +75,7 @@ __all__ = [
     "IndexedCost",
     "IndexedLatentCost",
     "LatentCost",
+    "Link",
     "NativeSparseCost",
     "Paged",
     "Quantized",
@@ -76,14 +91,20 @@ __all__ = [
     "cache_formula",
     "cache_intensity",
     "cheaper_form",
+    "communication",
     "computed_tiles",
     "copied_rows",
     "decode_step_flops",
+    "device_cache_bytes",
+    "device_cache_values",
     "elementwise_ops",
     "entry_pairs",
     "expected_experts",
     "expert_bounds",
+    "fitted_link",
     "generation_flops",
+    "head_copies",
+    "idle_share",
     "indexer_flops",
     "latent_bytes",
     "latent_crossover",
@@ -95,6 +116,7 @@ __all__ = [
     "product_bytes",
     "product_flops",
     "product_traffic",
+    "ring_pairs",
     "roofline_seconds",
     "rotary_flops",
     "step_bytes",
