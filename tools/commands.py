@@ -291,6 +291,12 @@ MEASURE = {
         "measure", "test and measure this machine's NVIDIA GPU in 9 minutes",
         (("benchmarks.on_gpu",),), more="The result goes to benchmarks/results.",
     ),
+    "devices": Command(
+        "measure", "split a decoder over processes, and count what they send",
+        (("benchmarks.devices",),),
+        variables=(Variable("N", "how many processes, 2 or 4; otherwise 2", "--ranks"),),
+        more="Several hosts or GPUs: benchmarks/devices.py has the line for torchrun.",
+    ),
     "table": Command(
         "measure", "the largest differences between what must be equal",
         (("benchmarks.equivalences",),), variables=(STORE,),
