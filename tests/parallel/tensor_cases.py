@@ -17,7 +17,7 @@ from mini_attn.config import DecoderConfig
 from mini_attn.errors import RankError
 from mini_attn.torch.parallel import tensor
 from mini_attn.torch.parallel.ranks import Ranks
-from mini_attn.torch.parallel.tensor import parallelize
+from mini_attn.torch.parallel.tensor import parallelize, read_share
 
 TOKENS = np.random.default_rng(3).integers(0, 29, (2, 9))
 NEW = 6  # tokens that are generated
@@ -231,3 +231,13 @@ def anonymous_memory() -> int:
     with open("/proc/self/status", encoding="ascii") as status:
         (line,) = (line for line in status if line.startswith("RssAnon"))
     return 1024 * int(line.split()[1])
+
+
+def read(ranks: Ranks, folder: str) -> dict[str, Any]:
+    """Read a share, and say what it computes and how much memory that took."""
+    before = anonymous_memory()
+    share = read_share(folder, ranks)
+    grown = anonymous_memory() - before
+    held = sum(weight.numel() * weight.element_size() for weight in share.parameters())
+    with torch.no_grad():
+        return {"logits": share(torch.tensor([[3, 1, 4]])).numpy(), "grown": grown, "held": held}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from mini_attn.errors import ConfigError, RankError, ShapeError
 from mini_attn.torch.parallel._shares import part
 from mini_attn.torch.parallel.ranks import Ranks, digest
 from mini_attn.torch.parallel.tensor import parallelize
+from mini_attn.weights import config_from_hf, save_safetensors
 from tests.parallel import tensor_cases as cases
 from tests.parallel.families import FAMILIES, FOUR_ALONE, OTHERS
 from tests.parallel.ranks_pool import RanksPool
@@ -168,6 +170,34 @@ def test_a_digest_tells_types_shapes_and_numbers_apart():
     others = [x.double(), x.reshape(2, 3), x + 1, x[:0], torch.tensor(0.0), "x", None, (1, 2)]
     assert len({digest(value) for value in [x, *others]}) == 1 + len(others)
     assert digest(x.reshape(2, 3).T) == digest(x.reshape(2, 3).T.contiguous())
+
+
+# ---- From files ----
+
+
+@pytest.mark.slow
+def test_a_rank_reads_its_share_and_keeps_no_more(pools, tmp_path):
+    described = {
+        "model_type": "llama", "vocab_size": 8192, "hidden_size": 512, "intermediate_size": 4096,
+        "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4,
+        "max_position_embeddings": 64, "rms_norm_eps": 1e-6, "rope_theta": 10000.0,
+        "tie_word_embeddings": False, "hidden_act": "silu",
+    }  # fmt: skip
+    model = mt.Decoder(config_from_hf(described))
+    (tmp_path / "config.json").write_text(json.dumps(described), encoding="utf-8")
+    state = {
+        name if name.startswith("lm_head") else f"model.{name}": weight
+        for name, weight in model.state_dict().items()
+    }
+    save_safetensors(tmp_path / "model.safetensors", state)
+    with torch.no_grad():
+        expected = model(torch.tensor([[3, 1, 4]])).numpy()
+    whole = sum(weight.nbytes for weight in state.values())
+    pools[4](cases.collectives)  # what a process needs besides is there
+    for found in pools[4](cases.read, str(tmp_path)):
+        np.testing.assert_allclose(found["logits"], expected, atol=1e-5)
+        assert found["held"] < 0.251 * whole
+        assert found["grown"] < 1.3 * found["held"]
 
 
 # ---- Refused before anything is sent ----

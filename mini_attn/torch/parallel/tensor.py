@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,8 +32,9 @@ from mini_attn.torch.parallel._split import (
 from mini_attn.torch.parallel.ranks import Ranks, digest
 from mini_attn.torch.positions.position import alibi_slopes
 from mini_attn.variants import variant
+from mini_attn.weights import read_checkpoint
 
-__all__ = ["ShareDecoder", "parallelize"]
+__all__ = ["ShareDecoder", "parallelize", "read_share"]
 
 
 class ShareDecoder(Decoder):
@@ -251,6 +253,52 @@ def parallelize(model: Decoder, ranks: Ranks) -> ShareDecoder:
     version = __version__, torch.__version__
     told = version, model.config, [digest(weight) for weight in state.values()]
     ranks.agree(told, ("versions", "configurations", "weights"))
+    _take(share, state)
+    return share
+
+
+def read_share(folder: str | os.PathLike[str], ranks: Ranks) -> ShareDecoder:
+    """Read this rank's share of a model in Hugging Face's files.
+
+    ``share = parallelize(whole model, ranks)``, without the whole model
+
+    Parameters
+    ----------
+    folder : path
+        As in `read_checkpoint`, for each rank on its own disk or on a shared one.
+    ranks : Ranks
+        Who computes together.
+
+    Returns
+    -------
+    ShareDecoder
+        In the dtype of the files, on this rank's device.
+
+    Raises
+    ------
+    ConfigError, ShapeError, DTypeError
+        As `read_checkpoint`, or if a size can't be split. Nothing has been sent then.
+    RankError
+        If the ranks read other configurations or weights of other names and shapes. Their numbers
+        aren't compared: nobody reads all of them.
+
+    Notes
+    -----
+    The files are mapped, so a rank's own memory holds its share and nothing else where a
+    family's weights are stored as the decoder has them, as Llama's are. Where a layout is
+    rearranged (experts that are stored one by one, a rotation's pairs in another order), the
+    rearranged weights stand whole in memory until the share is cut out.
+
+    Examples
+    --------
+    >>> share = read_share("Llama-3-8B", ranks)  # doctest: +SKIP
+    """
+    config, state = read_checkpoint(folder, backend="torch")
+    share = ShareDecoder(config, ranks, dtype=state["embed_tokens.weight"].dtype)
+    check_names(state, share.state_dict())
+    shapes = sorted((name, str(w.dtype), tuple(w.shape)) for name, w in state.items())
+    told = (__version__, torch.__version__), config, shapes
+    ranks.agree(told, ("versions", "configurations", "names and shapes of weights"))
     _take(share, state)
     return share
 
