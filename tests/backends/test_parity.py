@@ -80,7 +80,9 @@ def differences(ours, theirs):
 
 
 def test_both_have_the_same_stems():
-    assert set(stems_of(mini_attn.torch)) == set(STEMS) | TORCH_ONLY
+    # Processes that compute together are PyTorch's: `parallel` has no twin.
+    found = {stem for stem in stems_of(mini_attn.torch) if not stem.startswith("parallel.")}
+    assert found == set(STEMS) | TORCH_ONLY
     assert "attention.softmax" in STEMS
 
 

@@ -15,7 +15,8 @@ import mini_attn.torch as mt
 from mini_attn.config import AttentionConfig, CompressedConfig, DecoderConfig, LatentConfig
 from mini_attn.errors import ConfigError, RankError, ShapeError
 from mini_attn.torch.parallel._shares import part
-from mini_attn.torch.parallel.ranks import Ranks, digest
+from mini_attn.torch.parallel._talk import digest
+from mini_attn.torch.parallel.ranks import Ranks
 from mini_attn.torch.parallel.tensor import parallelize
 from mini_attn.weights import config_from_hf, save_safetensors
 from tests.parallel import tensor_cases as cases

@@ -7,7 +7,6 @@ rank failed in which step.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections import Counter
@@ -23,10 +22,19 @@ from torch.distributed import PrefixStore  # type: ignore[attr-defined]
 
 from mini_attn.errors import ConfigError, DTypeError, RankError, ShapeError
 from mini_attn.shapes import check_count, check_number
+from mini_attn.torch.parallel._talk import (
+    DIGEST,
+    AllGather,
+    AllReduce,
+    AllToAll,
+    Copies,
+    digest,
+    meet,
+    named,
+)
 
 __all__ = ["Exchange", "Ranks", "Sent"]
 
-_DIGEST = 32  # bytes that stand for a value in `agree`
 _ROLL_CALL = 3.0  # seconds in which ranks tell each other what they know of a failure
 _LOOK = 0.5  # seconds after which a waiting rank looks whether another has left word
 
@@ -84,6 +92,8 @@ class Ranks:
         Seconds after which a collective that hasn't ended is an error.
     store : torch.distributed.Store or None
         Where ranks leave word of a failure; without it, an error can't name who caused it.
+    sent : Sent
+        Counts what this rank sends.
 
     Raises
     ------
@@ -93,7 +103,7 @@ class Ranks:
 
     Notes
     -----
-    ``sent`` counts what this rank sends. Methods with a gradient: `all_reduce`, `copy`,
+    Methods with a gradient: `all_reduce`, `copy`,
     `all_gather` and `all_to_all`. On GPUs a collective waits in its stream, and one that never
     ends is NCCL's watchdog's to end; there the message is its own.
 
@@ -114,7 +124,7 @@ class Ranks:
     timeout: float = 60.0
     store: Any = None
     sent: Sent = field(default_factory=Sent, compare=False)
-    _log: _Log = field(default_factory=_Log, compare=False, repr=False)
+    _log: _Log = field(default_factory=_Log, init=False, compare=False, repr=False)
 
     @classmethod
     def start(
@@ -166,7 +176,7 @@ class Ranks:
         device, limit = torch.device(device), timedelta(seconds=timeout)
         if device.type == "cuda":
             torch.cuda.set_device(device)
-        store = _meet(rank, size, init_method, timedelta(seconds=join_timeout))
+        store = meet(rank, size, init_method, timedelta(seconds=join_timeout))
         asked: dict[str, Any] = {"rank": rank, "world_size": size, "timeout": limit}
         try:
             backend = "nccl" if device.type == "cuda" else "gloo"
@@ -244,7 +254,7 @@ class Ranks:
         Its gradient is passed on as it is, which is right where all ranks compute the same
         thing of the sum; `copy` is its counterpart where that begins.
         """
-        return _AllReduce.apply(x, self)  # type: ignore[no-untyped-call]
+        return AllReduce.apply(x, self)  # type: ignore[no-untyped-call]
 
     def copy(self, x: Tensor) -> Tensor:
         """Give the tensor itself, the same on all ranks; gradients of all ranks are added."""
@@ -252,7 +262,7 @@ class Ranks:
 
     def copies(self, *given: Tensor) -> tuple[Tensor, ...]:
         """`copy` of several tensors, whose gradients are added in this order."""
-        return _Copies.apply(self, *given)  # type: ignore[no-untyped-call]
+        return Copies.apply(self, *given)  # type: ignore[no-untyped-call]
 
     def all_gather(self, x: Tensor, dim: int = 0, *, add_gradients: bool = False) -> Tensor:
         """Put the tensors of all ranks, which have one shape, side by side along an axis.
@@ -261,7 +271,7 @@ class Ranks:
         same loss of the whole. With ``add_gradients`` it's the sum over the ranks' losses.
         """
         self._check_axis(x, dim)
-        return _AllGather.apply(x, self, dim, add_gradients)  # type: ignore[no-untyped-call]
+        return AllGather.apply(x, self, dim, add_gradients)  # type: ignore[no-untyped-call]
 
     def all_to_all(self, x: Tensor, cut: int, join: int) -> Tensor:
         """Cut along one axis, send part i to rank i, and join what comes along another axis.
@@ -274,7 +284,7 @@ class Ranks:
             raise ShapeError(
                 f"axis {cut} has {x.shape[cut]} entries, which {self.size} ranks can't share evenly"
             )
-        return _AllToAll.apply(x, self, cut, join)  # type: ignore[no-untyped-call]
+        return AllToAll.apply(x, self, cut, join)  # type: ignore[no-untyped-call]
 
     def broadcast(self, x: Tensor, source: int = 0) -> Tensor:
         """Give every rank the tensor of one; the others' say shape and type. No gradient."""
@@ -346,13 +356,13 @@ class Ranks:
         names = (what,) if isinstance(what, str) else what
         told = b"".join(map(digest, (value,) if isinstance(what, str) else value))
         own = torch.frombuffer(bytearray(told), dtype=torch.uint8).to(self.device)
-        every = self._gathered("agree", own).reshape(self.size, len(names), _DIGEST)
+        every = self._gathered("agree", own).reshape(self.size, len(names), DIGEST)
         for i, name in enumerate(names):
             others = [j for j in range(self.size) if not torch.equal(every[j, i], every[0, i])]
             if others:
                 raise RankError(
                     f"rank {self.rank} of {self.size}, step {self._log.step} (agree): the ranks' "
-                    f"{name} differ: {_named(others)} from rank 0. Give each rank the same"
+                    f"{name} differ: {named(others)} from rank 0. Give each rank the same"
                 )
 
     def barrier(self) -> None:
@@ -423,7 +433,7 @@ class Ranks:
         return log.step
 
     def _failure(self, kind: str, step: int, error: Exception) -> RankError:
-        """What this rank says when a collective has failed, after asking the others."""
+        """Return what this rank says when a collective has failed, after asking the others."""
         if not self._log.broken:
             self._log.broken = f"a {kind} failed"
             self._leave_word(f"failed in step {step} ({kind})")
@@ -442,7 +452,7 @@ class Ranks:
             return
 
     def _words(self, *, every: bool) -> dict[int, str]:
-        """What other ranks have left word of: one word or that of every rank that has."""
+        """Read what other ranks have left word of: one of them, or every one."""
         words: dict[int, str] = {}
         for other in set(range(self.size)) - {self.rank}:
             if self.store is not None and self.store.check([f"word/{other}"]):
@@ -470,7 +480,7 @@ class Ranks:
         except RuntimeError:
             return "the process that kept the ranks' store has died, most likely rank 0"
         silent = sorted(set(range(self.size)) - {self.rank} - set(words))
-        return f"{_named(silent)} didn't answer: dead, or hung for {self.timeout:g} s"
+        return f"{named(silent)} didn't answer: dead, or hung for {self.timeout:g} s"
 
     def _check_rank(self, name: str, rank: int) -> None:
         """Refuse a number that's no rank."""
@@ -501,85 +511,3 @@ class Exchange:
         except RuntimeError as error:
             raise self._ranks._failure("exchange", self._step, error) from error
         return self._came
-
-
-def _meet(rank: int, size: int, init_method: str, limit: timedelta) -> Any:
-    """Return the store that all ranks have, once all are there."""
-    rendezvous: Any = dist.rendezvous  # type: ignore[attr-defined]
-    missing = list(range(size))
-    try:
-        store, _, _ = next(iter(rendezvous(init_method, rank, size, timeout=limit)))
-        store.set_timeout(limit)
-        store.set(f"here/{rank}", "")
-        for other in range(size):
-            store.wait([f"here/{other}"])
-            missing.remove(other)
-    except (RuntimeError, ValueError) as error:
-        raise RankError(
-            f"rank {rank} of {size}: {_named(missing)} hadn't started after "
-            f"{limit.total_seconds():g} s, or MASTER_ADDR and MASTER_PORT differ: {error}"
-        ) from error
-    return store
-
-
-def digest(value: Any) -> bytes:
-    """Return 32 bytes that stand for a value: of a tensor its dtype, shape and numbers."""
-    made = hashlib.blake2b(digest_size=_DIGEST)
-    if isinstance(value, Tensor):
-        made.update(f"{value.dtype} {tuple(value.shape)}".encode())
-        flat = value.detach().cpu().contiguous().reshape(-1)
-        made.update(flat.view(torch.uint8).numpy().data)
-    else:
-        made.update(repr(value).encode())
-    return made.digest()
-
-
-def _named(ranks: list[int]) -> str:
-    """Ranks in words."""
-    return ("rank " if len(ranks) == 1 else "ranks ") + ", ".join(map(str, ranks))
-
-
-class _AllReduce(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, ranks: Ranks) -> Tensor:
-        return ranks._reduced(x)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        return grad, None
-
-
-class _Copies(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, ranks: Ranks, *given: Tensor) -> Any:
-        ctx.ranks = ranks
-        return tuple(x.view_as(x) for x in given)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        return None, *(ctx.ranks._reduced(grad) for grad in grads)
-
-
-class _AllGather(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, ranks: Ranks, dim: int, add: bool) -> Tensor:
-        ctx.of = ranks, dim, add
-        return torch.cat(list(ranks._gathered("all_gather", x)), dim=dim)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        ranks, dim, add = ctx.of
-        grad = ranks._reduced(grad) if add else grad
-        return grad.chunk(ranks.size, dim=dim)[ranks.rank], None, None, None
-
-
-class _AllToAll(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, ranks: Ranks, cut: int, join: int) -> Tensor:
-        ctx.of = ranks, cut, join
-        return ranks._swapped(x, cut, join)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        ranks, cut, join = ctx.of
-        return ranks._swapped(grad, join, cut), None, None, None

@@ -29,7 +29,8 @@ from mini_attn.torch.parallel._split import (
     span,
     split_attention,
 )
-from mini_attn.torch.parallel.ranks import Ranks, digest
+from mini_attn.torch.parallel._talk import digest
+from mini_attn.torch.parallel.ranks import Ranks
 from mini_attn.torch.positions.position import alibi_slopes
 from mini_attn.variants import variant
 from mini_attn.weights import read_checkpoint
