@@ -206,6 +206,20 @@ def backward_fault(ranks: Ranks, config: DecoderConfig, who: int) -> str:
     return "no error"
 
 
+def exchange_fault(ranks: Ranks, who: int) -> tuple[str, float]:
+    """A rank that raises and lives on while another waits for what it sends."""
+    if ranks.rank == who:
+        ranks.report(Injected("before the exchange"))
+        ranks.close()
+        return "", 0.0
+    start, asked = time.monotonic(), {"send_to": who, "receive_from": who}
+    try:
+        ranks.exchange(torch.ones(3), **asked).wait()
+    except RankError as error:
+        return str(error), time.monotonic() - start
+    return "no error", 0.0
+
+
 def other_models(ranks: Ranks, config: DecoderConfig, what: str, who: int) -> str:
     """`parallelize` where one rank has something else."""
     model = whole_model(config)
