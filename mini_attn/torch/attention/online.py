@@ -109,16 +109,31 @@ def online_attention(
     rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
     visibility = check_visibility(sizes, q.device, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
+    found = attend_by_tiles(q, k, v, visibility, scale, bias, softcap, (block_q, block_k))
+    return found if sinks is None else join(*found, sinks)
+
+
+def attend_by_tiles(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    visibility: Visibility,
+    scale: float,
+    bias: Tensor | None = None,
+    softcap: float | None = None,
+    blocks: tuple[int, int] = (64, 64),
+) -> tuple[Tensor, Tensor]:
+    """`online_attention` without checks and without sinks."""
     if bias is None:
         found = by_own_kernel(q, k, v, visibility, scale, softcap)
         if found is not None:
-            return found if sinks is None else join(*found, sinks)
+            return found
 
     def compute(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, ...]:
-        return _rows_of_tiles(q, k, v, visibility, scale, bias, softcap, (block_q, block_k))
+        return _rows_of_tiles(q, k, v, visibility, scale, bias, softcap, blocks)
 
     out, lse = without_hidden(q, k, v, visibility, compute)
-    return (out, lse) if sinks is None else join(out, lse, sinks)
+    return out, lse
 
 
 def _rows_of_tiles(
@@ -258,6 +273,12 @@ def merge_attention(
             "out_a and out_b must share one floating-point dtype and the sums be floating point, "
             f"got {out_a.dtype}, {out_b.dtype}, {lse_a.dtype} and {lse_b.dtype}"
         )
+    out, lse = merge(out_a, lse_a, out_b, lse_b)
+    return out.to(out_a.dtype), lse
+
+
+def merge(out_a: Tensor, lse_a: Tensor, out_b: Tensor, lse_b: Tensor) -> tuple[Tensor, Tensor]:
+    """`merge_attention` without checks, in float32 or wider."""
     top = torch.maximum(lse_a, lse_b)
     shift = top.masked_fill(top == -torch.inf, 0)  # neither saw anything
     share_a, share_b = torch.exp(lse_a - shift), torch.exp(lse_b - shift)
@@ -265,4 +286,4 @@ def merge_attention(
     safe = total.masked_fill(total == 0, 1)
     out = (share_a / safe)[..., None] * wide(out_a) + (share_b / safe)[..., None] * wide(out_b)
     lse = (shift + safe.log()).masked_fill(total == 0, -torch.inf)
-    return out.to(out_a.dtype), lse
+    return out, lse
