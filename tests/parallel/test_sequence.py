@@ -1,0 +1,143 @@
+"""Attention over split sequences and split caches, on real processes, equals one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import mini_attn.torch as mt
+from mini_attn.plain import devices as plain
+from tests.parallel.sequence_cases import split_sequence, whole
+from tests.parallel.sequence_processes import Processes
+
+ORDERS = ("contiguous", "zigzag")
+SIZES = (2, 4)
+RULES: dict[str, dict[str, Any]] = {
+    "all": {},
+    "causal": {"causal": True},
+    "window": {"causal": True, "window": 5},
+    "narrow": {"causal": True, "window": 1},
+    "first tokens": {"causal": True, "window": 5, "sink_tokens": 2},
+    "capped": {"causal": True, "softcap": 1.5, "scale": 0.7},
+    "sinks": {"causal": True, "sinks": np.array([0.5, -1.0, 2.0, 0.0])},
+}
+
+
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    started = Processes(tmp_path_factory.mktemp("ranks"))
+    yield started
+    started.close()
+
+
+def draw(n: int, n_kv_heads: int, batch: int = 2) -> dict[str, Any]:
+    """Queries of four heads, keys and values of few, and a gradient of the output."""
+    rng = np.random.default_rng(n + n_kv_heads)
+    sizes = {"q": (4, 6), "k": (n_kv_heads, 6), "v": (n_kv_heads, 5), "d_out": (4, 5)}
+    return {name: rng.normal(size=(batch, h, n, width)) for name, (h, width) in sizes.items()}
+
+
+def alone(arrays: dict[str, Any], options: dict[str, Any], positions: Any) -> dict[str, Any]:
+    """The same in one process."""
+    asked = [torch.from_numpy(arrays[name]).requires_grad_() for name in "qkv"]
+    options = {**options}
+    if "sinks" in options:
+        options["sinks"] = torch.from_numpy(options["sinks"]).requires_grad_()
+    if positions is not None:
+        at = torch.from_numpy(positions)
+        options |= {"q_positions": at, "kv_positions": at}
+    out = mt.scaled_dot_product_attention(*asked, **options)
+    out.backward(torch.from_numpy(arrays["d_out"]))
+    found = {"out": out.detach().numpy()}
+    found |= {f"d_{name}": x.grad.numpy() for name, x in zip("qkv", asked, strict=True)}
+    if "sinks" in options:
+        found["d_sinks"] = options["sinks"].grad.numpy()
+    return found
+
+
+def check(
+    processes: Processes,
+    size: int,
+    scheme: str,
+    order: str,
+    arrays: dict[str, Any],
+    options: dict[str, Any],
+    positions: Any = None,
+) -> list[dict[str, Any]]:
+    asked = {"scheme": scheme, "order": order, "arrays": arrays, "options": options}
+    found = processes.run(size, split_sequence, **asked, positions=positions)
+    expected = alone(arrays, options, positions)
+    for name, value in expected.items():
+        got = found[0][name] if name == "d_sinks" else whole(found, name)
+        np.testing.assert_allclose(got, value, rtol=0, atol=1e-10, err_msg=name)
+    return found
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("scheme", ["ring", "ulysses"])
+def test_outputs_and_gradients_are_those_of_one_process(
+    processes: Processes, scheme: str, rule: str, order: str, size: int
+) -> None:
+    arrays = draw(24, n_kv_heads=4 if scheme == "ulysses" else 2)
+    check(processes, size, scheme, order, arrays, RULES[rule])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("scheme", ["ring", "ulysses"])
+def test_padding_changes_nothing(
+    processes: Processes, scheme: str, causal: bool, order: str
+) -> None:
+    """A rank may hold nothing but padding, and padding may hold anything."""
+    arrays, positions = draw(16, n_kv_heads=2), np.stack([np.arange(16), np.arange(16) - 9])
+    positions = np.maximum(positions, -1)
+    padded = positions[:, None, :, None] < 0
+    arrays["d_out"] = np.where(padded, 0, arrays["d_out"])
+    arrays["k"], arrays["v"] = (np.where(padded, np.inf, arrays[name]) for name in "kv")
+    check(processes, 2, scheme, order, arrays, {"causal": causal}, positions)
+
+
+def test_more_tokens_than_a_tile_holds(processes: Processes) -> None:
+    for order in ORDERS:
+        arrays = draw(1200, n_kv_heads=1, batch=1)
+        check(processes, 2, "ring", order, arrays, {"causal": True, "window": 700})
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_plain_ring_is_the_real_one(processes: Processes, order: str, size: int) -> None:
+    """Output and values sent; and what is sent is what the formula says."""
+    arrays = draw(24, n_kv_heads=2)
+    found = check(processes, size, "ring", order, arrays, {"causal": True})
+    shards = plain.shard_positions(24, size, order)
+    q, k, v = (np.stack([arrays[name][:, :, own] for own in shards]) for name in "qkv")
+    out, sent, _ = plain.ring(q, k, v, shards, scale=6**-0.5)
+    for rank, part in enumerate(found):
+        np.testing.assert_allclose(part["out"], out[rank], rtol=0, atol=1e-12)
+        assert part["sent"] == sent == (size - 1) * 2 * 2 * 24 // size * (6 + 5)
+        assert part["sent_back"] == 2 * sent
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_plain_ulysses_is_the_real_one(processes: Processes, size: int) -> None:
+    arrays = draw(24, n_kv_heads=4)
+    found = check(processes, size, "ulysses", "contiguous", arrays, {"causal": True})
+    shards = plain.shard_positions(24, size, "contiguous")
+    q, k, v = (np.stack([arrays[name][:, :, own] for own in shards]) for name in "qkv")
+    out, sent = plain.ulysses(q, k, v, np.arange(24), scale=6**-0.5)
+    for rank, part in enumerate(found):
+        np.testing.assert_allclose(part["out"], out[rank], rtol=0, atol=1e-12)
+        assert part["sent"] == part["sent_back"] == sent
+
+
+def test_a_window_ends_the_ring_early(processes: Processes) -> None:
+    """Three ranks on, no key is seen any more: two rounds, and gradients come straight home."""
+    arrays = draw(24, n_kv_heads=2)
+    found = check(processes, 4, "ring", "contiguous", arrays, {"causal": True, "window": 5})
+    assert {part["sent"] for part in found} == {2 * 2 * 6 * (6 + 5)}
