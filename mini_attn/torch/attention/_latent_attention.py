@@ -11,7 +11,7 @@ from torch import Tensor
 from mini_attn.torch._module import wide
 from mini_attn.torch.attention._sinks import join
 from mini_attn.torch.attention._visibility import Visibility
-from mini_attn.torch.attention.dot_product import attend
+from mini_attn.torch.attention.dot_product import attend, attend_with_sum, merge_over_ranks
 
 
 def each_head(x: Tensor, weight: Tensor) -> Tensor:
@@ -55,6 +55,28 @@ def attend_latents(
         return _streamed(q, q_rope, latent, rope_key, scale, sinks)
     bias = scale * _shared_scores(wide(q_rope), wide(rope_key))
     return attend(q, shared, shared, visibility, scale, bias, sinks=sinks)
+
+
+def attend_latents_of_ranks(
+    q: Tensor,
+    q_rope: Tensor,
+    latent: Tensor,
+    rope_key: Tensor,
+    w_uv: Tensor,
+    visibility: Visibility,
+    scale: float,
+    sinks: Tensor | None = None,
+) -> Tensor:
+    """Gather from the latents of all ranks, each its own, (batch, n_heads, q_len, v_head_dim).
+
+    Values are made before ranks merge: a head's value is shorter than a latent.
+    """
+    shared = latent[:, None]
+    keys = torch.cat([shared, rope_key[:, None]], dim=-1)  # (batch, 1, kv_len, rank + rope)
+    queries = torch.cat([q, q_rope], dim=-1)
+    out, lse = attend_with_sum(queries, keys, shared, visibility, scale)
+    values = each_head(out, w_uv.transpose(-1, -2))
+    return merge_over_ranks(visibility.ranks, values, lse, sinks).to(q.dtype)
 
 
 def _graded(*tensors: Tensor) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -32,7 +32,9 @@ class Visibility:
         q_positions: Tensor | None = None,
         kv_positions: Tensor | None = None,
         mask: Tensor | None = None,
+        ranks: Any = None,
     ) -> None:
+        self.ranks = ranks  # who else holds keys; see `merge_over_ranks`
         self.q_len, self.kv_len, self.device = q_len, kv_len, device
         self.causal, self.window, self.mask = causal, window, mask
         self.sink_tokens = sink_tokens

@@ -47,11 +47,44 @@ def attend(
     sinks: Tensor | None = None,
 ) -> Tensor:
     """Attention without checks, by the kernel that serves it best; a bias has four axes."""
+    if visibility.ranks is not None:
+        found = attend_with_sum(q, k, v, visibility, scale, bias, softcap)
+        return merge_over_ranks(visibility.ranks, *found, sinks).to(q.dtype)
 
     def compute(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor]:
         return (_by_kernel(q, k, v, visibility, scale, bias, softcap, sinks),)
 
     return without_hidden(q, k, v, visibility, compute)[0]
+
+
+def attend_with_sum(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    visibility: Visibility,
+    scale: float,
+    bias: Tensor | None = None,
+    softcap: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Attention without checks and its log-sum-exp, which PyTorch's kernels don't tell."""
+    if bias is None:
+        found = by_own_kernel(q, k, v, visibility, scale, softcap)
+        if found is not None:
+            return found
+    full = attend_in_full(q, k, v, visibility, scale, bias, softcap)
+    return full.out, full.lse
+
+
+def merge_over_ranks(ranks: Any, out: Tensor, lse: Tensor, sinks: Tensor | None = None) -> Tensor:
+    """Merge what each rank has found for the same queries among its own keys.
+
+    It is a soft choice between ranks, in float32 or wider; a sink counts once, at the end.
+    """
+    packed = torch.cat([wide(out), lse[..., None]], dim=-1)  # one message
+    every = ranks.all_gather(packed[None])  # (ranks, batch, n_heads, q_len, v_head_dim + 1)
+    outs, sums = every[..., :-1], every[..., -1]
+    merged = (softmax(sums, axis=0)[..., None] * outs).sum(dim=0)
+    return merged if sinks is None else join(merged, logsumexp(sums, axis=0), sinks)[0]
 
 
 def attend_in_full(

@@ -103,7 +103,8 @@ class Pass:
                 causal, sink_tokens = False, 0
         if kv_positions is not None and kv_positions.ndim == 3:
             return _by_head(self, q, kv_positions, (causal, window, sink_tokens), chunked)
-        rule = (kv_len, causal, window, sink_tokens, chunked)
+        ranks = getattr(cache, "ranks", None)  # where others hold keys of the same tokens
+        rule = (kv_len, causal, window, sink_tokens, chunked, ranks)
         full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
         for known, at, visibility in self._visibilities:
             if known == rule and _alike(at, kv_positions):
@@ -121,6 +122,7 @@ class Pass:
             q_positions=None if kv_positions is None else self.positions,
             kv_positions=kv_positions,
             mask=mask,
+            ranks=ranks,
         )
         self._visibilities.append((rule, kv_positions, visibility))
         return visibility

@@ -12,7 +12,11 @@ from mini_attn.cost.latent import pick_form
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import DType, check_choice, check_count
 from mini_attn.torch._module import Module, check_tokens, kind_of
-from mini_attn.torch.attention._latent_attention import attend_latents, each_head
+from mini_attn.torch.attention._latent_attention import (
+    attend_latents,
+    attend_latents_of_ranks,
+    each_head,
+)
 from mini_attn.torch.attention._sinks import draw_sinks
 from mini_attn.torch.attention._visibility import Visibility, of_one_token
 from mini_attn.torch.attention.dot_product import attend
@@ -275,5 +279,8 @@ class MultiHeadLatentAttention(Module):
         weight = self.kv_b_proj.weight.view(n_heads, -1, latent.shape[2])
         w_uk, w_uv = weight[:, :nope], weight[:, nope:]  # views (n_heads, nope or v, rank)
         q = each_head(q_nope, w_uk)  # (batch, n_heads, q_len, rank)
-        gathered = attend_latents(q, q_rope, latent, rope_key, visibility, self._scale, self.sinks)
+        rest = visibility, self._scale, self.sinks
+        if visibility.ranks is not None:
+            return attend_latents_of_ranks(q, q_rope, latent, rope_key, w_uv, *rest)
+        gathered = attend_latents(q, q_rope, latent, rope_key, *rest)
         return each_head(gathered, w_uv.transpose(-1, -2))
