@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 import torch
 
+import mini_attn.torch as mt
+from mini_attn.config import DecoderConfig
+from mini_attn.errors import MiniAttnError, RankError
 from mini_attn.torch.parallel.ranks import Ranks
 from mini_attn.torch.parallel.sequence import ring_attention, shard_positions, ulysses_attention
+from mini_attn.torch.parallel.split_cache import split_caches
+from tests.parallel.tensor_cases import NEW, TOKENS, whole_model
 
 SCHEMES = {"ring": ring_attention, "ulysses": ulysses_attention}
 KINDS = {"ring": "exchange", "ulysses": "all_to_all"}
@@ -23,6 +28,7 @@ def split_sequence(
     positions: Any = None,
 ) -> dict[str, Any]:
     """One rank's rows of the output and of all gradients, and how many values it has sent."""
+    ranks.sent.reset()
     n = arrays["q"].shape[2]
     own = shard_positions(n, ranks, order)
     mine = {name: torch.from_numpy(array)[:, :, own] for name, array in arrays.items()}
@@ -47,3 +53,66 @@ def whole(found: list[dict[str, Any]], name: str) -> Any:
     """The rows of all ranks in the order of the tokens."""
     order = np.argsort(np.concatenate([part["own"] for part in found]))
     return np.concatenate([part[name] for part in found], axis=2)[:, :, order]
+
+
+def answers_with_caches(ranks: Ranks | None, config: DecoderConfig) -> dict[str, Any]:
+    """What a decoder says with caches: split ones where there are ranks."""
+    model, tokens = whole_model(config), torch.from_numpy(TOKENS)
+
+    def new_caches() -> list[Any]:
+        if ranks is None:
+            return model.new_caches(2, 9 + NEW)
+        return split_caches(model, ranks, 2, 9 + NEW)
+
+    try:
+        caches = new_caches()
+    except MiniAttnError as error:
+        return {"refused": str(error)}
+    found: dict[str, Any] = {"bytes": [cache.allocated_bytes for cache in caches]}
+    with torch.no_grad():
+        parts = [model(piece, caches=caches) for piece in tokens.split([4, 1, 3, 1], dim=1)]
+        found["chunks"] = torch.cat(parts, dim=1).numpy()
+        kept, caches[:] = caches[0].slots, [cache.fork() for cache in caches]
+        for cache in caches:
+            cache.reorder(torch.tensor([1, 1]))
+            cache.crop(kept - 1)
+        if ranks is not None:
+            ranks.sent.reset()
+        found["after"] = mt.decode_step(model, tokens[:, :1], caches).numpy()
+        found["sent"] = 0 if ranks is None else ranks.sent.values["all_gather"]
+        lengths = torch.tensor([4, 9])
+        padded = tokens.masked_fill(torch.arange(9) < 9 - lengths[:, None], 0)
+        for name, prompt, more in (
+            ("greedy", tokens, {}),
+            ("padded", padded, {"lengths": lengths}),
+        ):
+            asked = {"max_new_tokens": NEW, "caches": new_caches(), **more}
+            found[name] = mt.generate(model, prompt, **asked).numpy()
+    return found
+
+
+def interrupted_step(ranks: Ranks, config: DecoderConfig) -> dict[str, Any]:
+    """A step in which the last rank raises in its last layer; what the caches hold then."""
+    model, tokens = whole_model(config), torch.from_numpy(TOKENS)
+    caches = split_caches(model, ranks, 2, 16)
+    with torch.no_grad():
+        model(tokens, caches=caches)
+        before = [tuple(a.clone() for a in cache.view()) for cache in caches]
+        if ranks.rank == ranks.size - 1:
+            model.layers[-1].self_attn.register_forward_pre_hook(_fail)
+        try:
+            model(tokens[:, :2], caches=caches)
+        except (KeyboardInterrupt, RankError) as error:
+            ranks.report(error)
+            ranks.close()
+            kind = type(error).__name__
+    alike = all(
+        torch.equal(a, b)
+        for cache, held in zip(caches, before, strict=True)
+        for a, b in zip(cache.view(), held, strict=True)
+    )
+    return {"error": kind, "alike": alike, "slots": [cache.slots for cache in caches]}
+
+
+def _fail(*_: Any) -> None:
+    raise KeyboardInterrupt

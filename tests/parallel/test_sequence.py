@@ -11,8 +11,14 @@ import torch
 
 import mini_attn.torch as mt
 from mini_attn.plain import devices as plain
-from tests.parallel.sequence_cases import split_sequence, whole
-from tests.parallel.sequence_processes import Processes
+from tests.parallel.families import FAMILIES
+from tests.parallel.ranks_pool import RanksPool
+from tests.parallel.sequence_cases import (
+    answers_with_caches,
+    interrupted_step,
+    split_sequence,
+    whole,
+)
 
 ORDERS = ("contiguous", "zigzag")
 SIZES = (2, 4)
@@ -28,10 +34,10 @@ RULES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    started = Processes(tmp_path_factory.mktemp("ranks"))
-    yield started
-    started.close()
+def pools() -> Iterator[dict[int, RanksPool]]:
+    """Two processes and four, which stay."""
+    with RanksPool(2) as two, RanksPool(4) as four:
+        yield {2: two, 4: four}
 
 
 def draw(n: int, n_kv_heads: int, batch: int = 2) -> dict[str, Any]:
@@ -60,7 +66,7 @@ def alone(arrays: dict[str, Any], options: dict[str, Any], positions: Any) -> di
 
 
 def check(
-    processes: Processes,
+    pools: dict[int, RanksPool],
     size: int,
     scheme: str,
     order: str,
@@ -68,8 +74,7 @@ def check(
     options: dict[str, Any],
     positions: Any = None,
 ) -> list[dict[str, Any]]:
-    asked = {"scheme": scheme, "order": order, "arrays": arrays, "options": options}
-    found = processes.run(size, split_sequence, **asked, positions=positions)
+    found = pools[size](split_sequence, scheme, order, arrays, options, positions)
     expected = alone(arrays, options, positions)
     for name, value in expected.items():
         got = found[0][name] if name == "d_sinks" else whole(found, name)
@@ -82,17 +87,17 @@ def check(
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("scheme", ["ring", "ulysses"])
 def test_outputs_and_gradients_are_those_of_one_process(
-    processes: Processes, scheme: str, rule: str, order: str, size: int
+    pools: dict[int, RanksPool], scheme: str, rule: str, order: str, size: int
 ) -> None:
     arrays = draw(24, n_kv_heads=4 if scheme == "ulysses" else 2)
-    check(processes, size, scheme, order, arrays, RULES[rule])
+    check(pools, size, scheme, order, arrays, RULES[rule])
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("scheme", ["ring", "ulysses"])
 def test_padding_changes_nothing(
-    processes: Processes, scheme: str, causal: bool, order: str
+    pools: dict[int, RanksPool], scheme: str, causal: bool, order: str
 ) -> None:
     """A rank may hold nothing but padding, and padding may hold anything."""
     arrays, positions = draw(16, n_kv_heads=2), np.stack([np.arange(16), np.arange(16) - 9])
@@ -100,21 +105,21 @@ def test_padding_changes_nothing(
     padded = positions[:, None, :, None] < 0
     arrays["d_out"] = np.where(padded, 0, arrays["d_out"])
     arrays["k"], arrays["v"] = (np.where(padded, np.inf, arrays[name]) for name in "kv")
-    check(processes, 2, scheme, order, arrays, {"causal": causal}, positions)
+    check(pools, 2, scheme, order, arrays, {"causal": causal}, positions)
 
 
-def test_more_tokens_than_a_tile_holds(processes: Processes) -> None:
+def test_more_tokens_than_a_tile_holds(pools: dict[int, RanksPool]) -> None:
     for order in ORDERS:
         arrays = draw(1200, n_kv_heads=1, batch=1)
-        check(processes, 2, "ring", order, arrays, {"causal": True, "window": 700})
+        check(pools, 2, "ring", order, arrays, {"causal": True, "window": 700})
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("order", ORDERS)
-def test_the_plain_ring_is_the_real_one(processes: Processes, order: str, size: int) -> None:
+def test_the_plain_ring_is_the_real_one(pools: dict[int, RanksPool], order: str, size: int) -> None:
     """Output and values sent; and what is sent is what the formula says."""
     arrays = draw(24, n_kv_heads=2)
-    found = check(processes, size, "ring", order, arrays, {"causal": True})
+    found = check(pools, size, "ring", order, arrays, {"causal": True})
     shards = plain.shard_positions(24, size, order)
     q, k, v = (np.stack([arrays[name][:, :, own] for own in shards]) for name in "qkv")
     out, sent, _ = plain.ring(q, k, v, shards, scale=6**-0.5)
@@ -125,9 +130,9 @@ def test_the_plain_ring_is_the_real_one(processes: Processes, order: str, size: 
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_plain_ulysses_is_the_real_one(processes: Processes, size: int) -> None:
+def test_the_plain_ulysses_is_the_real_one(pools: dict[int, RanksPool], size: int) -> None:
     arrays = draw(24, n_kv_heads=4)
-    found = check(processes, size, "ulysses", "contiguous", arrays, {"causal": True})
+    found = check(pools, size, "ulysses", "contiguous", arrays, {"causal": True})
     shards = plain.shard_positions(24, size, "contiguous")
     q, k, v = (np.stack([arrays[name][:, :, own] for own in shards]) for name in "qkv")
     out, sent = plain.ulysses(q, k, v, np.arange(24), scale=6**-0.5)
@@ -136,8 +141,24 @@ def test_the_plain_ulysses_is_the_real_one(processes: Processes, size: int) -> N
         assert part["sent"] == part["sent_back"] == sent
 
 
-def test_a_window_ends_the_ring_early(processes: Processes) -> None:
+def test_a_window_ends_the_ring_early(pools: dict[int, RanksPool]) -> None:
     """Three ranks on, no key is seen any more: two rounds, and gradients come straight home."""
     arrays = draw(24, n_kv_heads=2)
-    found = check(processes, 4, "ring", "contiguous", arrays, {"causal": True, "window": 5})
+    found = check(pools, 4, "ring", "contiguous", arrays, {"causal": True, "window": 5})
     assert {part["sent"] for part in found} == {2 * 2 * 6 * (6 + 5)}
+
+
+@pytest.mark.parametrize("name", FAMILIES[4])
+def test_split_caches_are_one_cache(pools: dict[int, RanksPool], name: str) -> None:
+    """Chunks, steps, forks, crops and tokens of every family; or a refusal by name."""
+    config = FAMILIES[4][name]
+    expected = answers_with_caches(None, config)
+    found = pools[4](answers_with_caches, config)
+    if "refused" in found[0]:
+        assert "is made of a KVCache or a LatentCache" in found[0]["refused"]
+        return
+    for one in found:
+        for part in ("chunks", "after"):
+            np.testing.assert_allclose(one[part], expected[part], rtol=0, atol=1e-10)
+        for part in ("greedy", "padded"):
+            assert (one[part] == expected[part]).all()

@@ -246,7 +246,7 @@ def split_caches(model: Any, ranks: Ranks, batch: int, capacity: int) -> list[An
     >>> from mini_attn.config import AttentionConfig, DecoderConfig
     >>> from mini_attn.torch.parallel.ranks import Ranks
     >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
-    >>> model = mt.Decoder(DecoderConfig(5, 2, 16, 8, attention))
+    >>> model = mt.Decoder(DecoderConfig(5, 2, attention, d_ff=8, max_positions=16))
     >>> ranks = Ranks(group=None, rank=0, size=2, device=torch.device("cpu"))
     >>> [cache.allocated_bytes for cache in split_caches(model, ranks, 1, 16)]
     [512, 512]
