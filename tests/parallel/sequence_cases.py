@@ -10,9 +10,12 @@ import torch
 import mini_attn.torch as mt
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import MiniAttnError, RankError
+from mini_attn.torch.attention._visibility import Visibility
+from mini_attn.torch.attention.dot_product import attend
+from mini_attn.torch.caches.cache import KVCache
 from mini_attn.torch.parallel.ranks import Ranks
 from mini_attn.torch.parallel.sequence import ring_attention, shard_positions, ulysses_attention
-from mini_attn.torch.parallel.split_cache import split_caches
+from mini_attn.torch.parallel.split_cache import SplitCache, split_caches
 from tests.parallel.tensor_cases import NEW, TOKENS, whole_model
 
 SCHEMES = {"ring": ring_attention, "ulysses": ulysses_attention}
@@ -89,6 +92,36 @@ def answers_with_caches(ranks: Ranks | None, config: DecoderConfig) -> dict[str,
             asked = {"max_new_tokens": NEW, "caches": new_caches(), **more}
             found[name] = mt.generate(model, prompt, **asked).numpy()
     return found
+
+
+def merged_decode(ranks: Ranks, arrays: dict[str, Any]) -> dict[str, Any]:
+    """The last token's attention over a cache that has taken all of them, in two appends."""
+    ranks.sent.reset()
+    q, k, v = (torch.from_numpy(arrays[name]) for name in "qkv")
+    cache = SplitCache(KVCache(*k.shape[:2], 6, 24, v_head_dim=5, dtype="float64"), ranks)
+    cache.append(k[:, :, :-1], v[:, :, :-1])
+    held_k, held_v, positions = cache.append(k[:, :, -1:], v[:, :, -1:])
+    visibility = Visibility(1, held_k.shape[2], q.device, ranks=ranks)
+    out = attend(q[:, :, -1:], held_k, held_v, visibility, 6**-0.5)
+    sent = ranks.sent.values["all_gather"]
+    return {"out": out.numpy(), "positions": positions[0].numpy(), "sent": sent}
+
+
+def disagreeing(ranks: Ranks, what: str) -> str:
+    """What a rank hears that asks for something else than the others do."""
+    q, odd = torch.zeros(1, 2, 4, 2), ranks.rank == 1
+    options: dict[str, Any] = {"causal": True}
+    if odd and what == "shapes":
+        q = torch.zeros(1, 2, 6, 2)
+    elif odd and what == "options":
+        options["window"] = 2
+    elif odd and what == "gradients":
+        q = q.requires_grad_()
+    try:
+        ring_attention(q, q, q, ranks=ranks, **options)
+    except RankError as error:
+        return str(error)
+    return ""
 
 
 def interrupted_step(ranks: Ranks, config: DecoderConfig) -> dict[str, Any]:

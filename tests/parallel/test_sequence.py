@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,12 +11,19 @@ import pytest
 import torch
 
 import mini_attn.torch as mt
+from mini_attn.config import AttentionConfig, LatentConfig
+from mini_attn.errors import CacheStateError, ConfigError, MiniAttnError, ShapeError
 from mini_attn.plain import devices as plain
+from mini_attn.torch.parallel.ranks import Ranks
+from mini_attn.torch.parallel.sequence import ring_attention, shard_positions, ulysses_attention
+from mini_attn.torch.parallel.split_cache import SplitCache
 from tests.parallel.families import FAMILIES
 from tests.parallel.ranks_pool import RanksPool
 from tests.parallel.sequence_cases import (
     answers_with_caches,
+    disagreeing,
     interrupted_step,
+    merged_decode,
     split_sequence,
     whole,
 )
@@ -154,11 +162,103 @@ def test_split_caches_are_one_cache(pools: dict[int, RanksPool], name: str) -> N
     config = FAMILIES[4][name]
     expected = answers_with_caches(None, config)
     found = pools[4](answers_with_caches, config)
-    if "refused" in found[0]:
-        assert "is made of a KVCache or a LatentCache" in found[0]["refused"]
+    other = any(type(layer) not in (AttentionConfig, LatentConfig) for layer in config.attentions)
+    if other:
+        assert all("is made of a KVCache or a LatentCache" in one["refused"] for one in found)
         return
     for one in found:
         for part in ("chunks", "after"):
             np.testing.assert_allclose(one[part], expected[part], rtol=0, atol=1e-10)
         for part in ("greedy", "padded"):
             assert (one[part] == expected[part]).all()
+        sizes = zip(one["bytes"], expected["bytes"], strict=True)
+        for own, whole_bytes in sizes:  # 4 slots of 15, and a window's ring whole
+            assert own in (whole_bytes, whole_bytes // 15 * 4)
+
+
+@pytest.mark.parametrize("name", ["latents", "layers that read others"])
+def test_what_a_step_over_a_split_cache_sends(pools: dict[int, RanksPool], name: str) -> None:
+    """Each head's value and its sum, also of latents; a layer with a ring sends nothing."""
+    config = FAMILIES[4][name]
+    heads = [layer for layer in config.attentions if getattr(layer, "window", None) is None]
+    numbers = sum(layer.n_heads * (layer.v_head_dim + 1) for layer in heads)
+    for one in pools[4](answers_with_caches, config):
+        assert one["sent"] == 3 * 2 * numbers
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_plain_merge_is_the_real_one(pools: dict[int, RanksPool], size: int) -> None:
+    arrays = draw(24, n_kv_heads=2)
+    found = pools[size](merged_decode, arrays)
+    shards = np.arange(24).reshape(-1, size).T  # dealt out in turn
+    k, v = (np.stack([arrays[name][:, :, own] for own in shards]) for name in "kv")
+    asked = arrays["q"][:, :, -1:], k, v, np.array([23]), shards
+    out, sent = plain.merged_decode(*asked, scale=6**-0.5)
+    for rank, part in enumerate(found):
+        np.testing.assert_allclose(part["out"], out[rank], rtol=0, atol=1e-12)
+        assert (part["positions"] == shards[rank]).all()
+        assert part["sent"] == sent == (size - 1) * 2 * 4 * (5 + 1)
+
+
+@pytest.mark.parametrize(("size", "name"), [(2, "one norm over copied heads"), (4, "latents")])
+def test_an_interrupted_step_changes_no_cache_of_any_rank(
+    pools: dict[int, RanksPool], size: int, name: str
+) -> None:
+    found = pools[size].outcomes(interrupted_step, FAMILIES[4][name], timeout=5.0)
+    values = [one.value for one in found]
+    assert all(value["alike"] and set(value["slots"]) == {9} for value in values)
+    errors = [value["error"] for value in values]
+    assert errors == ["RankError"] * (size - 1) + ["KeyboardInterrupt"]
+
+
+@pytest.mark.parametrize("what", ["shapes", "options", "gradients"])
+def test_ranks_that_differ_notice_it_before_anything_is_sent(
+    pools: dict[int, RanksPool], what: str
+) -> None:
+    for text in pools[2](disagreeing, what):
+        assert "shapes, types or options of ring_attention differ: rank 1 from rank 0" in text
+
+
+def one_of(size: int) -> Ranks:
+    """A rank whose group doesn't exist: whatever it sends is an error."""
+    return Ranks(group="none", rank=0, size=size, device=torch.device("cpu"))
+
+
+REFUSED: dict[str, tuple[Any, type[MiniAttnError], str]] = {
+    "tokens": (lambda: shard_positions(10, one_of(4)), ShapeError, "pad to 12"),
+    "chunks": (lambda: shard_positions(12, one_of(4), "zigzag"), ShapeError, "pad to 16"),
+    "order": (lambda: shard_positions(12, one_of(4), "spiral"), ConfigError, "spiral"),
+    "ranks": (lambda: attend_on(4), ConfigError, "Ranks.start"),
+    "shard": (lambda: attend_on(one_of(4), seq=3, order="zigzag"), ShapeError, "got 3 tokens"),
+    "heads": (
+        lambda: attend_on(one_of(4), by=ulysses_attention), ConfigError,
+        "4 ranks can't share n_kv_heads = 2",
+    ),
+    "window": (lambda: attend_on(one_of(2), window=3), ConfigError, "causal"),
+    "positions": (
+        lambda: attend_on(one_of(2), positions=torch.arange(5)), ShapeError, "positions must be",
+    ),
+    "ring": (
+        lambda: SplitCache(mt.SlidingWindowCache(1, 2, 4, 8, window=3), one_of(2)), ConfigError,
+        "SlidingWindowCache",
+    ),
+    "filled": (lambda: SplitCache(filled(), one_of(2)), CacheStateError, "2 slots are filled"),
+}  # fmt: skip
+
+
+def attend_on(ranks: Any, *, seq: int = 4, by: Any = ring_attention, **options: Any) -> Any:
+    q, k = torch.zeros(1, 4, seq, 3), torch.zeros(1, 2, seq, 3)
+    return by(q, k, k, ranks=ranks, **options)
+
+
+def filled() -> Any:
+    cache = mt.KVCache(1, 1, 2, capacity=4)
+    cache.append(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+    return cache
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_split_is_refused_before_anything_is_sent(name: str) -> None:
+    ask, kind, words = REFUSED[name]
+    with pytest.raises(kind, match=re.escape(words)):
+        ask()

@@ -13,6 +13,7 @@ from mini_attn.errors import CacheStateError, ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.torch.caches.cache import KVCache
 from mini_attn.torch.caches.cache_latent import LatentCache
+from mini_attn.torch.caches.cache_ring import SlidingWindowCache
 from mini_attn.torch.parallel.ranks import Ranks
 
 __all__ = ["SplitCache", "split_caches"]
@@ -253,10 +254,11 @@ def split_caches(model: Any, ranks: Ranks, batch: int, capacity: int) -> list[An
     """
     check_count("batch", batch)
     share = -(-check_count("capacity", capacity) // ranks.size)
-    caches = []
+    caches: list[Any] = []
     for layer in model._keeping:
         cache = layer.self_attn.new_cache(batch, share)
-        ring = getattr(cache, "window", None) is not None
-        whole = layer.self_attn.new_cache(batch, capacity) if ring else None
-        caches.append(SplitCache(cache, ranks) if whole is None else whole)
+        if type(cache) is SlidingWindowCache:
+            caches.append(layer.self_attn.new_cache(batch, capacity))
+        else:
+            caches.append(SplitCache(cache, ranks))
     return caches
