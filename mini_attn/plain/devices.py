@@ -19,7 +19,7 @@ from mini_attn.plain import (
 
 
 def exchange(x):
-    """Every rank sends to the next and receives from the one before: a ring."""
+    """Send to the next rank and receive from the one before, all at once: a ring."""
     return np.roll(x, 1, axis=0), x[0].size
 
 
@@ -31,12 +31,12 @@ def all_to_all(x, cut, join):
 
 
 def all_gather(x):
-    """Every rank sends what it holds to all others, (ranks, ranks, …)."""
+    """Send what each rank holds to all others, (ranks, ranks, …)."""
     return np.stack([x] * len(x)), x[0].size * (len(x) - 1)
 
 
 def all_reduce(x):
-    """Every rank gets the sum: each adds up one part of it, then they gather."""
+    """Give every rank the sum: each adds up one part of it, then they gather."""
     parts = np.stack(np.split(x, len(x), axis=-1), axis=1)  # (ranks, ranks, …)
     summed, sent = parts.sum(axis=0), parts[0, 1:].size  # rank r has part r
     gathered, sent_back = all_gather(summed)  # (ranks, ranks, …)
@@ -62,7 +62,7 @@ def split_weights(W, ranks, n_kv_heads):
 
 
 def tensor_parallel(half, x, shares):
-    """Half a layer, attention or MLP: every rank's share of the output, summed.
+    """Compute half a layer, attention or MLP: every rank a part, then they add up.
 
     x is (ranks, batch, seq, d_model), the same tokens on every rank.
     """
@@ -74,7 +74,7 @@ def tensor_parallel(half, x, shares):
 
 
 def shard_positions(n, ranks, order):
-    """Which positions each rank holds, (ranks, n / ranks).
+    """Deal out positions to ranks, (ranks, n / ranks).
 
     In zigzag order a rank has one chunk from the front and its mirror image from
     the back, so that under a causal mask all have the same number of keys to read.
@@ -86,7 +86,7 @@ def shard_positions(n, ranks, order):
 
 
 def ring(q, k, v, positions, scale, window=np.inf):
-    """Queries stay, keys and values go around; each round merges one more block.
+    """Keep queries, pass keys and values around; each round merges one more block.
 
     Arrays are (ranks, batch, heads, seq / ranks, head_dim). Also returned is how
     many pairs of query and key each rank has compared in each round.
@@ -110,7 +110,7 @@ def ring(q, k, v, positions, scale, window=np.inf):
 
 
 def blocks_of_rounds(ranks, order):
-    """How much of which block a rank computes, (rounds, ranks, 2 ranks, 2 ranks).
+    """Tell what a rank computes of each block, (rounds, ranks, 2 ranks, 2 ranks).
 
     Query chunks by key chunks: 1 for a whole block, 1/2 for one on the diagonal.
     """
@@ -124,7 +124,7 @@ def blocks_of_rounds(ranks, order):
 
 
 def idle_share(work):
-    """Time that ranks wait, when a round lasts until the busiest one is done.
+    """Return the share of time that ranks wait for the busiest one of each round.
 
     work is (rounds, ranks), in pairs or in blocks.
     """
@@ -132,7 +132,7 @@ def idle_share(work):
 
 
 def ulysses(q, k, v, positions, scale, window=np.inf):
-    """Split tokens become split heads and then tokens again: no rank needs a merge.
+    """Turn split tokens into split heads and back: no rank has to merge anything.
 
     Arrays are (ranks, batch, heads, seq / ranks, head_dim), positions (seq,).
     """
@@ -148,11 +148,11 @@ def ulysses(q, k, v, positions, scale, window=np.inf):
 
 
 def merged_decode(q, k, v, position, kv_positions, scale):
-    """A token's queries meet each rank's share of the cache; a soft choice merges.
+    """Ask each rank's share of the cache; merge the answers by a soft choice.
 
-    q is (batch, n_heads, 1, head_dim), k (ranks, batch, n_kv_heads, slots, head_dim),
-    kv_positions (ranks, slots). For MLA, k is a latent and its rotated key and v the
-    latent: one head, as in `absorbed`.
+    q is (batch, n_heads, 1, head_dim), alike on every rank; k is (ranks, batch,
+    n_kv_heads, slots, head_dim), kv_positions (ranks, slots). For MLA, k is a latent
+    beside its rotated key and v the latent: one head, as in `absorbed`.
     """
     parts = []
     for mine, values, at in zip(k, v, kv_positions, strict=True):
@@ -169,12 +169,12 @@ def merged_decode(q, k, v, position, kv_positions, scale):
 
 
 def data_parallel(model, requests):
-    """Every rank has the whole model and its own requests: nothing is sent."""
+    """Run the whole model on every rank, for its own requests: nothing is sent."""
     return [model(tokens) for tokens in requests]
 
 
 def pipeline(stages, batches):
-    """Every rank has some layers; at each tick all hand on what they have computed.
+    """Give every rank some layers; at each tick all hand on what they have computed.
 
     Also returned is the share of time that ranks wait, at the start and at the end.
     """

@@ -49,7 +49,7 @@ class Shards:
         self.seen = self._seen()
 
     def _seen(self) -> NDArray[Any]:
-        """Which query chunks may see some of which key chunks, (ranks, chunks, ranks, chunks)."""
+        """Mark which chunks some query of a chunk may see, (ranks, chunks, ranks, chunks)."""
         causal, window, sink_tokens = self.rule
         q_first, q_last = (a[:, :, None, None] for a in (self.first, self.last))
         seen = (self.last >= 0) & np.ones(q_last.shape, bool)
@@ -67,13 +67,13 @@ class Shards:
         return max((turn + 1 for turn in range(self.size) if needed[turn]), default=1)
 
     def pairs(self, rank: int, source: int) -> Iterator[Pair]:
-        """Rows of a rank's queries, columns of a source's keys, and who sees whom among them."""
+        """Give rows of a rank's queries, columns of a source's keys, and who sees whom there."""
         for a, b in zip(*np.nonzero(self.seen[rank, :, source]), strict=True):
             rows, columns = (slice(i * self.chunk, (i + 1) * self.chunk) for i in (a, b))
             yield rows, columns, self._visibility((rank, a), (source, b))
 
     def _visibility(self, q: tuple[int, int], kv: tuple[int, int]) -> Visibility:
-        """Who sees whom in a pair of chunks, by numbers alone where they say all of it."""
+        """Tell who sees whom in a pair of chunks, by numbers alone where they say it all."""
         causal, window, sink_tokens = self.rule
         sizes = self.chunk, self.chunk, self.device
         before = not causal or (self.all_real[q] and self.last[kv] <= self.first[q])

@@ -169,11 +169,11 @@ class SplitCache(KVCache):
         return self._share(self.own._state_in(transaction))
 
     def _share(self, state: Filled) -> Cached:
-        """What this rank holds. Its positions never just count, for queries are of the whole."""
+        """Give what this rank holds; positions never just count: queries are of the whole."""
         return self.own._cached(state)._replace(counted=False)
 
     def _cached(self, state: Filled) -> Cached:
-        """What this rank holds, asked from within a step or outside."""
+        """Give what this rank holds, asked from within a step or outside."""
         within, own = self._within, self.own
         return self._share(own._state if within is None else own._state_in(within))
 
