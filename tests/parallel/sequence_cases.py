@@ -13,6 +13,7 @@ from mini_attn.errors import MiniAttnError, RankError
 from mini_attn.torch.attention._visibility import Visibility
 from mini_attn.torch.attention.dot_product import attend
 from mini_attn.torch.caches.cache import KVCache
+from mini_attn.torch.parallel._ring import travel
 from mini_attn.torch.parallel.ranks import Ranks
 from mini_attn.torch.parallel.sequence import ring_attention, shard_positions, ulysses_attention
 from mini_attn.torch.parallel.split_cache import SplitCache, split_caches
@@ -105,6 +106,40 @@ def merged_decode(ranks: Ranks, arrays: dict[str, Any]) -> dict[str, Any]:
     out = attend(q[:, :, -1:], held_k, held_v, visibility, 6**-0.5)
     sent = ranks.sent.values["all_gather"]
     return {"out": out.numpy(), "positions": positions[0].numpy(), "sent": sent}
+
+
+def order_of_sends(ranks: Ranks) -> list[str]:
+    """What a rank does in turn: begin to send, use a block, wait for the next."""
+    done: list[str] = []
+
+    class Watched:
+        def __init__(self, under_way: Any) -> None:
+            self.under_way = under_way
+
+        def wait(self) -> torch.Tensor:
+            done.append("wait")
+            return self.under_way.wait()
+
+    class Watching:
+        rank, size = ranks.rank, ranks.size
+
+        def exchange(self, *given: Any, **to: Any) -> Any:
+            done.append("send")
+            return Watched(ranks.exchange(*given, **to))
+
+    for source, block in travel(Watching(), torch.full((2,), float(ranks.rank)), 3):  # type: ignore[arg-type]
+        done.append("use" if (block == source).all() else "wrong")
+    return done
+
+
+def rotated(ranks: Ranks, arrays: dict[str, Any], order: str) -> dict[str, Any]:
+    """A rank's rows of attention whose queries and keys it rotates by its own positions."""
+    own = shard_positions(arrays["q"].shape[2], ranks, order)
+    q, k, v = (torch.from_numpy(arrays[name])[:, :, own] for name in "qkv")
+    cos, sin = mt.rope_table(own, mt.rope_frequencies(6, theta=100.0), dtype="float64")
+    q, k = (mt.apply_rope(x, cos, sin, layout="half") for x in (q, k))
+    out = ring_attention(q, k, v, ranks=ranks, order=order, causal=True)
+    return {"own": own.numpy(), "out": out.numpy()}
 
 
 def disagreeing(ranks: Ranks, what: str) -> str:

@@ -13,6 +13,7 @@ import torch
 import mini_attn.torch as mt
 from mini_attn.config import AttentionConfig, LatentConfig
 from mini_attn.errors import CacheStateError, ConfigError, MiniAttnError, ShapeError
+from mini_attn.plain import attention, rope, visible
 from mini_attn.plain import devices as plain
 from mini_attn.torch.parallel.ranks import Ranks
 from mini_attn.torch.parallel.sequence import ring_attention, shard_positions, ulysses_attention
@@ -24,6 +25,8 @@ from tests.parallel.sequence_cases import (
     disagreeing,
     interrupted_step,
     merged_decode,
+    order_of_sends,
+    rotated,
     split_sequence,
     whole,
 )
@@ -154,6 +157,23 @@ def test_a_window_ends_the_ring_early(pools: dict[int, RanksPool]) -> None:
     arrays = draw(24, n_kv_heads=2)
     found = check(pools, 4, "ring", "contiguous", arrays, {"causal": True, "window": 5})
     assert {part["sent"] for part in found} == {2 * 2 * 6 * (6 + 5)}
+
+
+def test_a_block_is_under_way_while_it_is_used(pools: dict[int, RanksPool]) -> None:
+    for done in pools[4](order_of_sends):
+        assert done == ["send", "use", "wait", "send", "use", "wait", "use"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_rank_rotates_by_the_positions_of_its_tokens(
+    pools: dict[int, RanksPool], order: str
+) -> None:
+    arrays = draw(24, n_kv_heads=2)
+    at = np.arange(24)
+    q, k = (rope(arrays[name], at, "half", theta=100.0) for name in "qk")
+    expected = attention(q, k, arrays["v"], visible(at, at), scale=6**-0.5)
+    found = pools[4](rotated, arrays, order)
+    np.testing.assert_allclose(whole(found, "out"), expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", FAMILIES[4])
