@@ -109,8 +109,9 @@ def online_attention(
     rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
     visibility = check_visibility(sizes, q.device, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
-    found = attend_by_tiles(q, k, v, visibility, scale, bias, softcap, (block_q, block_k))
-    return found if sinks is None else join(*found, sinks)
+    asked = q, k, v, visibility, scale, bias, softcap, (block_q, block_k)
+    out, lse = attend_by_tiles(*asked)
+    return (out, lse) if sinks is None else join(out, lse, sinks)
 
 
 def attend_by_tiles(
@@ -273,11 +274,13 @@ def merge_attention(
             "out_a and out_b must share one floating-point dtype and the sums be floating point, "
             f"got {out_a.dtype}, {out_b.dtype}, {lse_a.dtype} and {lse_b.dtype}"
         )
-    out, lse = merge(out_a, lse_a, out_b, lse_b)
+    out, lse = merge_parts(out_a, lse_a, out_b, lse_b)
     return out.to(out_a.dtype), lse
 
 
-def merge(out_a: Tensor, lse_a: Tensor, out_b: Tensor, lse_b: Tensor) -> tuple[Tensor, Tensor]:
+def merge_parts(
+    out_a: Tensor, lse_a: Tensor, out_b: Tensor, lse_b: Tensor
+) -> tuple[Tensor, Tensor]:
     """`merge_attention` without checks, in float32 or wider."""
     top = torch.maximum(lse_a, lse_b)
     shift = top.masked_fill(top == -torch.inf, 0)  # neither saw anything

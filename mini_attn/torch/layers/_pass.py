@@ -104,10 +104,10 @@ class Pass:
         if kv_positions is not None and kv_positions.ndim == 3:
             return _by_head(self, q, kv_positions, (causal, window, sink_tokens), chunked)
         ranks = getattr(cache, "ranks", None)  # where others hold keys of the same tokens
-        rule = (kv_len, causal, window, sink_tokens, chunked, ranks)
+        rule = (kv_len, causal, window, sink_tokens, chunked)
         full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
         for known, at, visibility in self._visibilities:
-            if known == rule and _alike(at, kv_positions):
+            if known == rule and visibility.ranks is ranks and _alike(at, kv_positions):
                 return visibility
         mask = None if self.mask is None else fit_mask(self.mask, full)
         if chunked:

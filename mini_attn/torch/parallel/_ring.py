@@ -13,7 +13,7 @@ from torch import Tensor
 from mini_attn.torch._module import wide
 from mini_attn.torch.attention._visibility import Visibility
 from mini_attn.torch.attention.dot_product import _grouped, score
-from mini_attn.torch.attention.online import attend_by_tiles, merge
+from mini_attn.torch.attention.online import attend_by_tiles, merge_parts
 from mini_attn.torch.parallel.ranks import Exchange, Ranks
 
 _TILE = 256  # queries, and keys, whose scores are together
@@ -137,7 +137,7 @@ class RingAttention(torch.autograd.Function):
             for rows, columns, visibility in shards.pairs(ranks.rank, source):
                 asked = q[:, :, rows], keys[:, :, columns], values[:, :, columns], visibility
                 part = attend_by_tiles(*asked, scale, None, softcap, (_TILE, _TILE))
-                merged = merge(out[:, :, rows], lse[:, :, rows], *part)
+                merged = merge_parts(out[:, :, rows], lse[:, :, rows], *part)
                 out[:, :, rows], lse[:, :, rows] = merged
         ctx.save_for_backward(q, k, v, out, lse)
         ctx.of = ranks, shards, scale, softcap
