@@ -74,16 +74,17 @@ def answers_with_caches(ranks: Ranks | None, config: DecoderConfig) -> dict[str,
         return {"refused": str(error)}
     found: dict[str, Any] = {"bytes": [cache.allocated_bytes for cache in caches]}
     with torch.no_grad():
-        parts = [model(piece, caches=caches) for piece in tokens.split([4, 1, 3, 1], dim=1)]
+        parts = [model(piece, caches=caches) for piece in tokens.split([4, 1, 4], dim=1)]
         found["chunks"] = torch.cat(parts, dim=1).numpy()
-        kept, caches[:] = caches[0].slots, [cache.fork() for cache in caches]
-        for cache in caches:
-            cache.reorder(torch.tensor([1, 1]))
-            cache.crop(kept - 1)
+        forks = [cache.fork() for cache in caches]
+        for fork in forks:
+            fork.reorder(torch.tensor([1, 1]))
+            fork.crop(5)
         if ranks is not None:
             ranks.sent.reset()
-        found["after"] = mt.decode_step(model, tokens[:, :1], caches).numpy()
+        found["fork"] = mt.decode_step(model, tokens[:, :1], forks).numpy()
         found["sent"] = 0 if ranks is None else ranks.sent.values["all_gather"]
+        found["original"] = mt.decode_step(model, tokens[:, :1], caches).numpy()
         lengths = torch.tensor([4, 9])
         padded = tokens.masked_fill(torch.arange(9) < 9 - lengths[:, None], 0)
         for name, prompt, more in (

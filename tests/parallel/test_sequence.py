@@ -187,7 +187,7 @@ def test_split_caches_are_one_cache(pools: dict[int, RanksPool], name: str) -> N
         assert all("is made of a KVCache or a LatentCache" in one["refused"] for one in found)
         return
     for one in found:
-        for part in ("chunks", "after"):
+        for part in ("chunks", "fork", "original"):
             np.testing.assert_allclose(one[part], expected[part], rtol=0, atol=1e-10)
         for part in ("greedy", "padded"):
             assert (one[part] == expected[part]).all()
