@@ -18,7 +18,7 @@ from mini_attn.plain import devices as plain
 from mini_attn.torch.parallel.ranks import Ranks
 from mini_attn.torch.parallel.sequence import ring_attention, shard_positions, ulysses_attention
 from mini_attn.torch.parallel.split_cache import SplitCache
-from tests.parallel.families import FAMILIES
+from tests.parallel.families import FAMILIES, OTHERS
 from tests.parallel.ranks_pool import RanksPool
 from tests.parallel.sequence_cases import (
     answers_with_caches,
@@ -93,9 +93,15 @@ def check(
     return found
 
 
-@pytest.mark.parametrize("size", SIZES)
+CASES = [
+    pytest.param(rule, size, marks=() if size == 4 or rule == "causal" else pytest.mark.exhaustive)
+    for rule in RULES
+    for size in SIZES
+]
+
+
+@pytest.mark.parametrize(("rule", "size"), CASES)
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("scheme", ["ring", "ulysses"])
 def test_outputs_and_gradients_are_those_of_one_process(
     pools: dict[int, RanksPool], scheme: str, rule: str, order: str, size: int
@@ -176,7 +182,10 @@ def test_a_rank_rotates_by_the_positions_of_its_tokens(
     np.testing.assert_allclose(whole(found, "out"), expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", FAMILIES[4])
+LISTED = [pytest.param(n, marks=pytest.mark.exhaustive) for n in FAMILIES[4] if n not in OTHERS]
+
+
+@pytest.mark.parametrize("name", [*OTHERS, *LISTED])
 def test_split_caches_are_one_cache(pools: dict[int, RanksPool], name: str) -> None:
     """Chunks, steps, forks, crops and tokens of every family; or a refusal by name."""
     config = FAMILIES[4][name]

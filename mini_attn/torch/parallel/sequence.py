@@ -54,6 +54,7 @@ def shard_positions(n: int, ranks: Ranks, order: str = "contiguous") -> Tensor:
 
     References
     ----------
+    zhu2024ringflash
     dubey2024llama3, section 3.3.2
 
     Examples
