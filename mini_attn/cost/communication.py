@@ -108,7 +108,7 @@ class Communication:
     Examples
     --------
     >>> communication("llama-3-8b", ranks=8, scheme="ulysses").parts
-    {'queries': 448, 'keys': 112, 'values': 112, 'outputs': 448}
+    {'queries, keys and values': 672, 'outputs': 448}
     """
 
     scheme: str
@@ -199,8 +199,9 @@ def communication(
     outside the layers (embedding, logits) is left out. Tensor parallel counts the MLP, which
     nobody sends anything for under the other three: there every device has all of its weights.
     In a ring, whatever a token leaves in the cache goes around, so MLA's latent does. Its
-    backward pass sends keys and values around again, and their gradients all the way home. A
-    split cache's partial outputs are as wide as a value: MLA's are as wide as its latent.
+    backward pass sends keys and values around again, and behind them their gradients, which go
+    home in the end. A split cache's partial outputs are as wide as a value, MLA's too: its ranks
+    turn what they gathered from latents into values before they merge.
 
     References
     ----------
@@ -239,7 +240,7 @@ def _ring(sizes: Any, ranks: int, backward: bool) -> tuple[Collective, ...]:
     _check_scheme("ring", sizes)
     share = numbers_per_token(sizes) / ranks
     around = Collective("exchange", "keys and values", share, ranks, calls=ranks - 1)
-    home = Collective("exchange", "their gradients", share, ranks, calls=ranks if ranks > 1 else 0)
+    home = Collective("exchange", "their gradients", share, ranks, calls=ranks - 1)
     return (around, home) if backward else (around,)
 
 
@@ -252,10 +253,9 @@ def _ulysses(sizes: Any, ranks: int, backward: bool) -> tuple[Collective, ...]:
                 f"ulysses gives every rank its own heads: {ranks} ranks can't share {name} = "
                 f"{getattr(sizes, name)} evenly"
             )
-    widths = {
-        "queries": sizes.n_heads * sizes.head_dim,
-        "keys": sizes.n_kv_heads * sizes.head_dim,
-        "values": sizes.n_kv_heads * sizes.v_head_dim,
+    kv_width = sizes.n_kv_heads * (sizes.head_dim + sizes.v_head_dim)
+    widths = {  # a key/value head travels with the queries of its group
+        "queries, keys and values": sizes.n_heads * sizes.head_dim + kv_width,
         "outputs": sizes.n_heads * sizes.v_head_dim,
     }
     return tuple(
@@ -267,11 +267,8 @@ def _ulysses(sizes: Any, ranks: int, backward: bool) -> tuple[Collective, ...]:
 def _split_cache(sizes: Any, ranks: int, backward: bool) -> tuple[Collective, ...]:
     """Each rank's output of all heads, and the logarithm of its sum."""
     _check_scheme("split-cache", sizes)
-    width = sizes.kv_lora_rank or sizes.v_head_dim
-    return tuple(
-        Collective("all_gather", what, Fraction(sizes.n_heads * each), ranks)
-        for what, each in (("outputs", width), ("lse", 1))
-    )
+    numbers = Fraction(sizes.n_heads * (sizes.v_head_dim + 1))
+    return (Collective("all_gather", "outputs and lse", numbers, ranks),)
 
 
 def _check_scheme(scheme: str, sizes: Any) -> None:
