@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mini_attn.caching import Blocks, Scheduler, Step
-from mini_attn.caching.scheduler import check_prompt
+from mini_attn.caching.scheduler import Piece, check_prompt
 from mini_attn.config import check_stop
 from mini_attn.decoding.generation import check_decoder
 from mini_attn.errors import ConfigError
@@ -138,15 +138,8 @@ class Serving:
             If somebody else has taken the scheduler's blocks.
         """
         step = self.scheduler.plan()
-        for piece in step.pieces:
-            for source, own in piece.copies:
-                self._copy(source, own)
-        chosen = {}
-        for piece in step.pieces:
-            caches = self._step_caches(piece.table, piece.start)
-            logits = self._logits(piece.tokens, caches)
-            if piece.last:
-                chosen[piece.name] = self._choice(piece.name, logits)
+        logits = self._run_pieces(step.pieces)
+        chosen = {name: self._choice(name, last) for name, last in logits.items()}
         stopped = [name for name, token in chosen.items() if token in self._stops]
         self.scheduler.finish(step, chosen, ended=stopped)
         return step
@@ -163,6 +156,19 @@ class Serving:
         while scheduler.running or scheduler.waiting:
             self.step()
         return {name: scheduler.tokens(name) for name in scheduler.ended}
+
+    def _run_pieces(self, pieces: Sequence[Piece]) -> dict[str, Any]:
+        """The pieces of a step; the logits of each sequence whose next token is wanted."""
+        for piece in pieces:
+            for source, own in piece.copies:
+                self._copy(source, own)
+        wanted = {}
+        for piece in pieces:
+            caches = self._step_caches(piece.table, piece.start)
+            logits = self._logits(piece.tokens, caches)
+            if piece.last:
+                wanted[piece.name] = logits
+        return wanted
 
     def _step_caches(self, table: tuple[int, ...], start: int) -> list[Any]:
         """For each layer the blocks of one sequence, the first slots of which are filled."""
