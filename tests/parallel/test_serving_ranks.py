@@ -174,4 +174,4 @@ def test_a_fault_ends_all_ranks_and_no_request_has_moved(
             "interrupt": f"rank {who} raised KeyboardInterrupt",
         }.get(kind, f"rank {who} didn't answer: dead, or hung for 2 s")
         assert cause in found["said"], found["said"]
-    assert bool(written) == (at > 0)  # there is something to get wrong
+    assert at == 0 or written  # there is something to get wrong
