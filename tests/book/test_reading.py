@@ -51,6 +51,7 @@ ASKED = {
     "how does the model know word order": "position",
     "many users same system prompt": "paged",
     "layers share kv cache gemma": "shared-layers",
+    "split a model over several gpus": "devices",
 }
 NAMED = {
     "rope": "rope", "mla": "mla", "kv cache": "kv-cache", "gqa": "mqa-gqa",

@@ -143,6 +143,12 @@ BY_HAND = {
     "shared-layers/layers": 3,
     "shared-layers/unread": 128 - 1,
     "shared-layers/contrast": 11.3,  # √128
+    "devices/speedup": 32.3,  # 64 * 64 / 2 blocks by one, 63.5 by the last of the ring
+    "devices/latent": 576 / 256,
+    "devices/window": 8 - 1,
+    "devices/overlap": 79152,  # 2 * 8 * 989.4e12 * 8 / (32 * 50e9)
+    "devices/ulysses": (32 + 8) / (8 * 4),
+    "devices/decode": 7 * 32 * (128 + 1),
     "position/orders": 7 * 6 * 5 * 4 * 3 * 2,
     "position/integers": 1808.042,  # e^7.5
     "position/length": 512 // 2,

@@ -1,0 +1,127 @@
+"""Write where to cut a text so that parts of different lengths are the same work."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
+
+TEXT = """
+Some systems don't pass keys around. Every rank gets all keys and values by one all-gather, and
+computes the causal attention of its own queries, which are one contiguous part of the text. Then
+the parts may have different lengths. Query `i`, counted from 0, compares itself with `i + 1` keys,
+and the work of a part is the number of these pairs. Return `ends` `(ranks,)`, integers: `ends[r]`
+is the smallest number of tokens such that the first `ends[r]` tokens have at least
+`(r + 1) / ranks` of the pairs of all `n` tokens. `n` goes up to a million, so don't build anything
+with `n * n` entries. Cuts must be exact.
+"""
+STARTER = '''
+def even_cuts(n, ranks):
+    """Tokens up to the end of each part (ranks,)."""
+    raise NotImplementedError
+'''
+
+Array = np.ndarray
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: ten tokens. The property: large texts; edges: ties, and one rank."""
+
+    def of(*pairs: tuple[int, int]) -> list[Inputs]:
+        return [{"n": n, "ranks": ranks} for n, ranks in pairs]
+
+    some = [(int(n), int(r)) for n, r in zip(rng.integers(20, 400, 4), rng.integers(2, 9, 4),
+                                             strict=True)]  # fmt: skip
+    return {
+        "by hand": of((10, 2), (8, 4)),
+        "random": of(*some),
+        "property": of((4096, 8), (1_000_000, 64)),
+        "edges": of((7, 1), (3, 2), (20, 3), (5, 5)),
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """An end for each rank."""
+    return {"ends": ((inputs["ranks"],), "i")}
+
+
+def _ends(inputs: Inputs, own: int = 1, side: str = "left") -> Array:
+    """Search the sums of pairs, by whole numbers."""
+    n, ranks = inputs["n"], inputs["ranks"]
+    tokens = np.arange(1, n + 1, dtype=np.int64)
+    pairs = tokens * (tokens - 1 + 2 * (own == 1)) // 2
+    wanted = np.arange(1, ranks + 1, dtype=np.int64) * pairs[-1]
+    return np.asarray(np.searchsorted(pairs * ranks, wanted, side=side) + 1)
+
+
+def right(inputs: Inputs) -> Array:
+    """The first place where the pairs so far reach each share."""
+    return _ends(inputs)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """Other cuts."""
+    n, ranks = inputs["n"], inputs["ranks"]
+    ends, places = right(inputs), np.arange(1, ranks + 1)
+    roots = n * np.sqrt(places / ranks)
+    exact = (np.sqrt(1 + 4 * n * (n + 1) * places / ranks) - 1) / 2
+    return [
+        (np.ceil(places * n / ranks).astype(int), "Your parts have the same length. The last one "
+         "then has the most pairs."),
+        (places * n // ranks, "Your parts have the same length. The last one then has the most "
+         "pairs."),
+        (np.diff(ends, prepend=0), "Those are the lengths of the parts. Return where each ends."),
+        (ends - np.diff(ends, prepend=0), "Those are the beginnings of the parts. Return where "
+         "each ends."),
+        (ends - 1, "You return the last token of each part. Return how many tokens there are up "
+         "to its end."),
+        (n - np.append(ends[::-1][1:], 0), "You cut from the back. The queries at the back have "
+         "the most keys, so the last parts are the shortest."),
+        (np.floor(exact).astype(int), "You stop before a share is reached. The first tokens up to "
+         "the cut need *at least* that share."),
+        (np.floor(roots).astype(int), "Your square roots are close, but rounded down, and a query "
+         "also compares itself with its own key."),
+        (np.round(roots).astype(int), "Your square roots are close. The cut is the first place "
+         "that reaches the share, with each query's own key counted."),
+        (np.ceil(roots).astype(int), "Your square roots are close. A query also compares itself "
+         "with its own key: n tokens have n(n + 1)/2 pairs."),
+        (_ends(inputs, own=0), "Each query also compares itself with its own key."),
+        (np.round(exact).astype(int), "You round to the nearest cut. Take the first that reaches "
+         "the share."),
+        (np.minimum(_ends(inputs, side="right"), n), "Where a share is reached exactly, you go "
+         "one token too far."),
+    ]  # fmt: skip
+
+
+EXERCISE = Exercise(
+    id="even_cuts",
+    page="devices",
+    title="Parts of the same work",
+    kind="write",
+    groups={"random": 1, "property": 2, "edges": 1},
+    minutes=15,
+    difficulty=4,
+    stage="invent",
+    assessed=False,
+    section="Split the tokens: a ring",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "How many pairs do the first m tokens have? The shares you want are equal steps of that "
+        "sum.",
+        "m(m + 1)/2 · ranks ≥ (r + 1) · n(n + 1)/2, in whole numbers. `np.searchsorted` finds the "
+        "first place in a sorted array that reaches a value.",
+    ),
+    common_errors=(
+        "Parts of the same length.",
+        "Rounding a square root: it's sometimes one token off.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    symptom=lambda inputs, outputs: (
+        "Add up the pairs before each of your cuts, and compare with the share that it should "
+        "reach."
+    ),
+)
