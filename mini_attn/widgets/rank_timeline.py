@@ -25,7 +25,8 @@ class RankTimeline(LivingWidget):
     link : {5, 50, 450}
         GB/s at which a device sends.
     step : int
-        The step that is shown, from 0: a round of the ring, or one of three steps elsewhere.
+        The step that is shown, 0 to 7: a round of the ring, or one of three steps elsewhere. Above
+        the last, it's the last.
 
     Raises
     ------

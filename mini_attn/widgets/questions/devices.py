@@ -146,9 +146,9 @@ def _ulysses() -> Question:
     return Question(
         key="devices/ulysses",
         text=f"Llama-3-8B has {HEADS} query heads and {KV_HEADS} key/value heads of {SIZE}. "
-        f"{ranks} devices share a prompt. In a ring, each passes on the keys and values it has "
-        f"{ranks - 1} times. With Ulysses, it sends {ranks - 1} of {ranks} parts of its queries, "
-        "keys, values and outputs, once. How many times as much as in the ring is that?",
+        f"A prompt is split over {ranks} devices. In a ring, each passes on the keys and values it "
+        f"has {ranks - 1} times. With Ulysses, it sends {ranks - 1} of {ranks} parts of its "
+        "queries, keys, values and outputs, once. How many times as much as in the ring is that?",
         answer=ulysses / ring,
         unit="times",
         kind="ratio",

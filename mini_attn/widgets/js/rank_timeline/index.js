@@ -3,14 +3,14 @@ import { tokenTick } from "../core/units.js";
 import { compute } from "./compute.js";
 import { WIDE, draw, stepAt } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
-import { NAMES, describe, explain, table } from "./words.js";
+import { describe, explain, table } from "./words.js";
 
 export default {
   name: "rank_timeline",
   title: "Who computes, who sends, who waits",
   schema,
   controls: [
-    { key: "scheme", kind: "choice", label: "Scheme", options: Object.entries(NAMES) },
+    { key: "scheme", kind: "choice", label: "Scheme", options: [["contiguous", "ring"], ["zigzag", "zigzag"], ["ulysses", "Ulysses"], ["tensor", "tensor"]] },
     { key: "ranks", kind: "choice", label: "Devices", options: schema.ranks.values },
     { key: "tokens", kind: "choice", label: "Tokens", options: schema.tokens.values.map((n) => [n, tokenTick(n)]) },
     { key: "link", kind: "choice", label: "Link, GB/s", options: schema.link.values },
