@@ -10,8 +10,8 @@ TEXT = """
 A text of `n` tokens was cut into `2 * ranks` chunks of the same length and dealt out in zigzag
 order: rank `r` holds the `r`-th chunk from the front and after it the `r`-th chunk from the back,
 each with its tokens in the order of the text. `parts` `(ranks, n // ranks, width)` holds one row
-per token, in the order in which the ranks have them. Return `rows` `(n, width)`, in the order of the text. Then
-the next layer could split them in another way.
+per token, in the order in which the ranks have them. Return `rows` `(n, width)`, in the order of
+the text. Then the next layer could split them in another way.
 """
 STARTER = '''
 def text_order(parts):
