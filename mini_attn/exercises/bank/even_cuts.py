@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
@@ -45,7 +47,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"ends": ((inputs["ranks"],), "i")}
 
 
-def _ends(inputs: Inputs, own: int = 1, side: str = "left") -> Array:
+def _ends(inputs: Inputs, own: int = 1, side: Any = "left") -> Array:
     """Search the sums of pairs, by whole numbers."""
     n, ranks = inputs["n"], inputs["ranks"]
     tokens = np.arange(1, n + 1, dtype=np.int64)

@@ -13,7 +13,11 @@ from mini_attn.questions import NumberQuestion, Remark, above, below, foreseen
 
 MODEL, EACH = MODELS["qwen3-32b"], 2
 HEADS, KV_HEADS = MODEL.n_heads, MODEL.n_kv_heads
-CHOICES = {"ranks": (4, 8), "tokens": (16_384, 32_768, 65_536), "size": (64, 128)}
+CHOICES = {
+    "ranks": (4,),
+    "tokens": (16_384, 24_576, 40_960, 49_152, 65_536),
+    "size": (64, 96, 160, 192),
+}
 
 
 class Numbers(NamedTuple):
@@ -56,7 +60,6 @@ def _mistakes(n: Numbers) -> dict[float, str]:
         n.sent(4 * HEADS): (
             f"You gave all four the same size. There are only {KV_HEADS} heads of keys and values."
         ),
-        n.sent(2 * HEADS): "You left out keys and values.",
         right * ranks: f"A device holds 1/{ranks} of the tokens when it begins to send.",
         right * ranks // (ranks - 1): (
             f"A device keeps one of its {ranks} parts, and sends {ranks - 1}."

@@ -52,7 +52,7 @@ function phasesOf(state) {
   const others = ranks - 1;
   if (scheme === "ulysses") {
     const share = others / ranks ** 2;
-    return [send("queries, keys and values", 3 * others, (WIDTH + 2 * nKvHeads * size) * share, state), attend(state), send("outputs", others, WIDTH * share, state)];
+    return [send("queries, keys and values", others, (WIDTH + 2 * nKvHeads * size) * share, state), attend(state), send("outputs", others, WIDTH * share, state)];
   }
   if (scheme === "tensor") {
     const sums = ["sum after attention", "sum after the MLP"].map((what) => send(what, 2 * others, (2 * WIDTH * others) / ranks, state));
