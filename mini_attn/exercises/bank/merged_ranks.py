@@ -88,6 +88,7 @@ def _merge(
         "base 2": top + np.log2(total),
         "mixed": top + np.log(total),
         "top": np.log(2) * top,
+        "divided": top / np.log(2) + np.log(total),
         "half": np.log(2) * top + np.log2(total),
     }[told]
     return {"out": (share[..., None] * outs).sum(axis=0), "lse": lse}
@@ -110,7 +111,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"told": "half"}, "Your output is right. Your logarithm adds a natural logarithm and one in "
      "base 2."),
     ({"told": "top"}, "Your output is right. Your logarithm only has the largest part."),
-    ({"base": np.exp(1 / np.log(2)), "told": "natural"}, "You divide by ln 2 where you should "
+    ({"base": np.exp(1 / np.log(2)), "told": "divided"}, "You divide by ln 2 where you should "
      "multiply: the natural logarithm is the smaller one."),
     ({"base": 10.0}, "You took powers of 10. The logarithms are in base 2."),
     ({"shares": "alike"}, "You average the devices. Each counts by its part of the sum of "
