@@ -37,8 +37,8 @@ def cases(rng: np.random.Generator) -> Cases:
     return {
         "by hand": of((10, 2), (8, 4)),
         "random": of(*some),
-        "property": of((4096, 8), (1_000_000, 64)),
-        "edges": of((7, 1), (3, 2), (20, 3), (5, 5)),
+        "property": of((4096, 8), (1_000_000, 64), (137_903, 2)),
+        "edges": of((7, 1), (3, 2), (20, 3), (5, 5), (13, 4), (14, 5), (35, 10)),
     }
 
 
@@ -67,7 +67,23 @@ def slips(inputs: Inputs) -> Slips:
     ends, places = right(inputs), np.arange(1, ranks + 1)
     roots = n * np.sqrt(places / ranks)
     exact = (np.sqrt(1 + 4 * n * (n + 1) * places / ranks) - 1) / 2
+    pairs = np.cumsum(np.arange(1, n + 1, dtype=np.int64))
+    down = np.searchsorted(pairs, places * pairs[-1] // ranks) + 1
+    fractions = np.searchsorted(np.cumsum(np.arange(1.0, n + 1) / pairs[-1]), places / ranks) + 1
+    above = ends * (ends + 1) // 2 * ranks - places * pairs[-1]
+    nearest = ends - (above > ends * ranks - above)
+    greedy, done = [], 0
+    for _ in places:
+        greedy.append(min(int(np.searchsorted(pairs, done - (-pairs[-1] // ranks))) + 1, n))
+        done = int(pairs[greedy[-1] - 1])
     return [
+        (down, "You round the shares down. A part needs at least its exact share."),
+        (np.minimum(fractions, n), "You compare fractions in floating point. Where a share is "
+         "reached exactly, they're sometimes off. Whole numbers aren't."),
+        (nearest, "You take the nearest cut, also from below. Take the first that reaches the "
+         "share."),
+        (np.array(greedy), "You begin each part's share at the cut before. What a part has too "
+         "much is then missing from the last one: count from the beginning of the text."),
         (np.ceil(places * n / ranks).astype(int), "Your parts have the same length. The last one "
          "then has the most pairs."),
         (places * n // ranks, "Your parts have the same length. The last one then has the most "

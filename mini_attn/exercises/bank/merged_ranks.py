@@ -16,8 +16,9 @@ A cache is split over devices. For one token, each device's kernel returns for e
 `outs` `(ranks, n_heads, v_head_dim)`, and `lses` `(ranks, n_heads)`. The kernel's manual says that
 `lses` are base-2 logarithms of the sum of exp(score). This function merges them and returns the
 output `(n_heads, v_head_dim)` and its log-sum-exp `(n_heads,)`, a natural logarithm, for the next
-merge. A device whose share of the cache is empty returns zeros and −inf. Short texts look fine. In
-long conversations, the model seems to forget what was said last. Repair the function.
+merge. A device whose share of the cache is empty returns zeros and −inf; at least one isn't empty.
+Short texts look fine. In long conversations, the model seems to forget what was said last. Repair
+the function.
 """
 STARTER = '''
 def merged_ranks(outs, lses):
@@ -50,6 +51,12 @@ def _split(rng: np.random.Generator, tokens: tuple[int, ...], heads: int, height
     return {"outs": np.stack(outs), "lses": np.stack(lses)}
 
 
+def _far_apart(inputs: Inputs) -> Inputs:
+    """Heads with scores of different sizes."""
+    heads = inputs["lses"].shape[1]
+    return {**inputs, "lses": inputs["lses"] + 3000.0 * np.arange(heads)}
+
+
 def cases(rng: np.random.Generator) -> Cases:
     """By hand: sums of 8 and 2. The property: a long share beside a short one."""
     hand = {"outs": np.array([[[1.0, 0.0]], [[0.0, 5.0]]]), "lses": np.array([[3.0], [1.0]])}
@@ -58,7 +65,8 @@ def cases(rng: np.random.Generator) -> Cases:
         "random": [_split(rng, (3, 5, 2), 4, 0.0), _split(rng, (6, 1), 3, 1.0)],
         "property": [_split(rng, (200, 4), 2, 0.0), _split(rng, (50, 50, 3), 3, 0.0)],
         "edges": [_split(rng, (4, 0, 5), 2, 0.0), _split(rng, (4, 5), 2, 2000.0),
-                  _split(rng, (4, 5), 2, -2000.0), _split(rng, (6,), 2, 0.0)],
+                  _split(rng, (4, 5), 2, -2000.0), _split(rng, (6,), 2, 0.0),
+                  _far_apart(_split(rng, (4, 5), 3, 0.0))],
     }  # fmt: skip
 
 
@@ -142,7 +150,7 @@ def slips(inputs: Inputs) -> Slips:
 EXERCISE = Exercise(
     id="merged_ranks",
     page="devices",
-    title="A merge in the wrong base",
+    title="A merge over devices",
     kind="bug",
     groups={"edges": 4},
     minutes=10,

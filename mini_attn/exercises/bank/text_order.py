@@ -63,8 +63,17 @@ def right(inputs: Inputs) -> Array:
 def slips(inputs: Inputs) -> Slips:
     """The rows in another order."""
     parts, (front, back) = inputs["parts"], _halves(inputs)
-    ranks, _, width = parts.shape
+    ranks, held, width = parts.shape
+    rows = parts.reshape(-1, width)
+    chunks = np.arange(ranks * held).reshape(2 * ranks, -1)
+    held_by = np.concatenate([chunks[:ranks], chunks[: ranks - 1 : -1]], axis=1)
+    shifted = np.zeros((2 * ranks, *front.shape[1:]), rows.dtype)
+    shifted[:ranks], shifted[-np.arange(ranks)] = front, back
     return [
+        (rows[held_by.ravel()], "You gather rows from the places where they belong. Put them "
+         "there instead."),
+        (shifted.reshape(-1, width), "Counted from the back, chunk -0 is the first one, so rank 0 "
+         "overwrites the front. The last chunk is -1."),
         (parts.reshape(-1, width), "You put the ranks one after the other. Each rank's second "
          "half comes from the back of the text."),
         (_joined(inputs, front, back), "Your back chunks are in the order of the ranks. Rank 0 "

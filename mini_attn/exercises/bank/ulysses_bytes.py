@@ -60,7 +60,9 @@ def _mistakes(n: Numbers) -> dict[float, str]:
         n.sent(4 * HEADS): (
             f"You gave all four the same size. There are only {KV_HEADS} heads of keys and values."
         ),
-        right * ranks: f"A device holds 1/{ranks} of the tokens when it begins to send.",
+        right * ranks: (
+            f"That's what all devices send together. Each begins with 1/{ranks} of the tokens."
+        ),
         right * ranks // (ranks - 1): (
             f"A device keeps one of its {ranks} parts, and sends {ranks - 1}."
         ),
@@ -69,7 +71,14 @@ def _mistakes(n: Numbers) -> dict[float, str]:
             "is sent once at most."
         ),
         right // (ranks - 1): f"That's what goes to one other device. There are {ranks - 1}.",
-        right // 2: "Half is missing. A bfloat16 value takes 2 bytes.",
+        right // 2: (
+            "Half is missing. A bfloat16 value takes 2 bytes, and queries, keys, values and "
+            "outputs all travel."
+        ),
+        n.sent(2 * HEADS + KV_HEADS): "You counted keys and values as one. Both travel.",
+        right // ranks: (
+            f"You divided by {ranks} twice: the summary's formula is per token of the whole prompt."
+        ),
         2 * right: "That's twice as much. A bfloat16 value takes 2 bytes.",
         8 * right if ranks != 8 else 4 * right: "Those are bits, or bytes of another type.",
     }
