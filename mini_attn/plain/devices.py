@@ -19,12 +19,12 @@ from mini_attn.plain import (
 
 
 def exchange(x):
-    """Send to the next rank and receive from the one before, all at once: a ring."""
+    """Send to the next rank, receive from the one before: a ring."""
     return np.roll(x, 1, axis=0), x[0].size
 
 
 def all_to_all(x, cut, join):
-    """Cut an axis into one part for each rank; join what comes along another axis."""
+    """Cut an axis into a part for each rank; join what comes along another."""
     parts = np.stack(np.split(x, len(x), axis=cut), axis=1)  # (from, to, …)
     sent = parts[0, 1:].size  # one part is for the rank itself
     return np.concatenate(parts, axis=join), sent
@@ -49,7 +49,7 @@ def all_reduce(x):
 def split_weights(W, ranks, n_kv_heads):
     """Give each rank its heads of a layer and its columns of the MLP.
 
-    With fewer key/value heads than ranks, several ranks hold a copy of the same one.
+    With fewer key/value heads than ranks, several ranks copy the same one.
     """
     few = min(ranks, n_kv_heads)
     parts = {name: np.split(W[name], ranks, axis=1) for name in ("q", "gate", "up")}
@@ -58,7 +58,8 @@ def split_weights(W, ranks, n_kv_heads):
         parts[name] = [heads[r * few // ranks] for r in range(ranks)]
     for name in ("o", "down"):  # rows: what reads those heads and columns
         parts[name] = np.split(W[name], ranks, axis=0)
-    return [W | {name: part[r] for name, part in parts.items()} for r in range(ranks)]
+    shares = ({name: part[r] for name, part in parts.items()} for r in range(ranks))
+    return [W | share for share in shares]
 
 
 def tensor_parallel(half, x, shares):
@@ -136,9 +137,10 @@ def ulysses(q, k, v, positions, scale, window=np.inf):
 
     Arrays are (ranks, batch, heads, seq / ranks, head_dim), positions (seq,).
     """
-    held, sent = zip(*(all_to_all(x, cut=2, join=3) for x in (q, k, v)), strict=True)
+    turned = [all_to_all(x, cut=2, join=3) for x in (q, k, v)]
+    held, sent = zip(*turned, strict=True)
     mask = visible(positions, positions, window)
-    heads = zip(*held, strict=True)  # (batch, n_heads / ranks, seq, …) of each rank
+    heads = zip(*held, strict=True)  # (batch, n_heads / ranks, seq, …)
     outs = [attention(q, k, v, mask, scale) for q, k, v in heads]
     out, sent_back = all_to_all(np.stack(outs), cut=3, join=2)
     return out, sum(sent) + sent_back
@@ -151,15 +153,15 @@ def merged_decode(q, k, v, position, kv_positions, scale):
     """Ask each rank's share of the cache; merge the answers by a soft choice.
 
     q is (batch, n_heads, 1, head_dim), alike on every rank; k is (ranks, batch,
-    n_kv_heads, slots, head_dim), kv_positions (ranks, slots). For MLA, k is a latent
-    beside its rotated key and v the latent: one head, as in `absorbed`.
+    n_kv_heads, slots, head_dim), kv_positions (ranks, slots). For MLA, k is a
+    latent beside its rotated key and v the latent: one head, as in `absorbed`.
     """
     parts = []
     for mine, values, at in zip(k, v, kv_positions, strict=True):
         mask = visible(position, at)
         out, lse = online_attention(q, mine, values, mask, scale, mine.shape[2])
         parts.append(np.concatenate([out, lse[..., None]], axis=-1))
-    gathered, sent = all_gather(np.stack(parts))  # (ranks, ranks, …, v_head_dim + 1)
+    gathered, sent = all_gather(np.stack(parts))  # (ranks, ranks, …)
     outs, lse = gathered[..., :-1], gathered[..., -1]
     share = softmax(lse.swapaxes(1, -1)).swapaxes(1, -1)  # over the second axis
     return (share[..., None] * outs).sum(axis=1), sent
@@ -174,7 +176,7 @@ def data_parallel(model, requests):
 
 
 def pipeline(stages, batches):
-    """Give every rank some layers; at each tick all hand on what they have computed.
+    """Give every rank some layers; at each tick all hand on what they have.
 
     Also returned is the share of time that ranks wait, at the start and at the end.
     """

@@ -250,9 +250,10 @@ def test_unknown_chapter_ends_in_one_line(
 
 def test_all_chapters_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert otter.main(["--out", str(tmp_path)]) == 0
-    assert "20 sheets" in capsys.readouterr().out
+    said = capsys.readouterr().out
     written = {path.stem: path.read_bytes() for path in tmp_path.rglob("*.ipynb")}
     assert written.keys() == {exercise(i).page for i in checked_ids()}
+    assert f"{len(written)} sheets" in said
     assert otter.main(["--chapter", "rope", "--out", str(tmp_path / "again")]) == 0
     again = next((tmp_path / "again").rglob("*.ipynb"))
     assert again.read_bytes() == written["rope"]

@@ -492,6 +492,10 @@ USES = {  # of every cost function that takes a model
     "latent_seconds": {"device": cost.DEVICES["h100"], "q_len": 1, "kv_len": 9},
     "latent_crossover": {"kv_len": 9},
     "cheaper_form": {"q_len": 1, "kv_len": 9},
+    "communication": {"ranks": 2, "scheme": "tensor"},
+    "head_copies": {"ranks": 2},
+    "device_cache_values": {"ranks": 2},
+    "device_cache_bytes": {"ranks": 2, "batch": 1, "context": 9},
 }
 
 

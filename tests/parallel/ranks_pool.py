@@ -81,6 +81,9 @@ class RanksPool:
         self._pipes: list[Connection] = []
         self._processes: list[Any] = []
         _CONTEXT.set_forkserver_preload(_PRELOADED)
+        main = sys.modules["__main__"]
+        if not hasattr(main, "__spec__"):  # a worker of pytest-xdist, whose program has no file
+            main.__spec__ = None
         atexit.register(self.close)
 
     def __enter__(self) -> RanksPool:

@@ -34,7 +34,7 @@ Array = np.ndarray
 
 
 def _split(rng: np.random.Generator, tokens: tuple[int, ...], heads: int, height: float) -> Inputs:
-    """What devices with so many tokens make of a query."""
+    """Make what devices with so many tokens return for a query."""
     outs, lses = [], []
     for n in tokens:
         scores = 2 * rng.standard_normal((heads, n)) + height

@@ -80,15 +80,15 @@ class AllGather(torch.autograd.Function):
     """The tensors of all ranks; its gradient is this rank's part."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, ranks: Any, dim: int, add: bool) -> Tensor:
-        ctx.of = ranks, dim, add
-        return torch.cat(list(ranks._gathered("all_gather", x)), dim=dim)
+    def forward(ctx: Any, x: Tensor, ranks: Any, axis: int, add: bool) -> Tensor:
+        ctx.of = ranks, axis, add
+        return torch.cat(list(ranks._gathered("all_gather", x)), dim=axis)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        ranks, dim, add = ctx.of
+        ranks, axis, add = ctx.of
         grad = ranks._reduced(grad) if add else grad
-        return grad.chunk(ranks.size, dim=dim)[ranks.rank], None, None, None
+        return grad.chunk(ranks.size, dim=axis)[ranks.rank], None, None, None
 
 
 class AllToAll(torch.autograd.Function):

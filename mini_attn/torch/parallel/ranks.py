@@ -264,22 +264,22 @@ class Ranks:
         """`copy` of several tensors, whose gradients are added in this order."""
         return Copies.apply(self, *given)  # type: ignore[no-untyped-call]
 
-    def all_gather(self, x: Tensor, dim: int = 0, *, add_gradients: bool = False) -> Tensor:
+    def all_gather(self, x: Tensor, axis: int = 0, *, add_gradients: bool = False) -> Tensor:
         """Put the tensors of all ranks, which have one shape, side by side along an axis.
 
         The gradient is this rank's part of what it gets: right where every rank computes the
         same loss of the whole. With ``add_gradients`` it's the sum over the ranks' losses.
         """
-        self._check_axis(x, dim)
-        return AllGather.apply(x, self, dim, add_gradients)  # type: ignore[no-untyped-call]
+        self._check_axis(x, axis)
+        return AllGather.apply(x, self, axis, add_gradients)  # type: ignore[no-untyped-call]
 
     def all_to_all(self, x: Tensor, cut: int, join: int) -> Tensor:
         """Cut along one axis, send part i to rank i, and join what comes along another axis.
 
         The gradient goes the same way back.
         """
-        for dim in (cut, join):
-            self._check_axis(x, dim)
+        for axis in (cut, join):
+            self._check_axis(x, axis)
         if x.shape[cut] % self.size:
             raise ShapeError(
                 f"axis {cut} has {x.shape[cut]} entries, which {self.size} ranks can't share evenly"
@@ -488,12 +488,12 @@ class Ranks:
         if rank >= self.size:
             raise ConfigError(f"{name} must lie in 0 … {self.size - 1}, got {rank}")
 
-    def _check_axis(self, x: Tensor, dim: int) -> None:
+    def _check_axis(self, x: Tensor, axis: int) -> None:
         """Refuse what isn't a tensor, and an axis that it doesn't have."""
         if not isinstance(x, Tensor):
             raise DTypeError(f"x must be a tensor, got {type(x).__name__}")
-        if not -x.ndim <= dim < x.ndim:
-            raise ShapeError(f"x has {x.ndim} axes, there is no axis {dim}")
+        if not -x.ndim <= axis < x.ndim:
+            raise ShapeError(f"x has {x.ndim} axes, there is no axis {axis}")
 
 
 class Exchange:

@@ -109,7 +109,7 @@ class ShareDecoder(Decoder):
         size, whole = self._ranks.size, self.config.vocab_size
         rows = [len(span(whole, rank, size)) for rank in range(size)]
         padded = F.pad(logits, (0, max(rows) - logits.shape[-1]))
-        every = self._ranks.all_gather(padded, dim=-1)
+        every = self._ranks.all_gather(padded, axis=-1)
         if len(set(rows)) == 1:
             return every
         parts = torch.split(every, max(rows), dim=-1)
