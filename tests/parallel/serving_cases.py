@@ -21,12 +21,14 @@ from tests.parallel.tensor_cases import Injected, whole_model
 VOCAB = 29
 
 
-def new_server(ranks: Ranks | None, config: DecoderConfig, **sizes: Any) -> Any:
+def new_server(
+    ranks: Ranks | None, config: DecoderConfig, *, by_tokens: bool = False, **sizes: Any
+) -> Any:
     """A server on these ranks, or in one process."""
     model = whole_model(config)
     if ranks is None:
         return mt.Server(model, **sizes)
-    return RankServer(parallelize(model, ranks), **sizes)
+    return RankServer(parallelize(model, ranks, sequence_parallel=by_tokens), **sizes)
 
 
 def sampler(seed: int) -> Any:
@@ -56,10 +58,13 @@ def filled(server: Any) -> set[tuple[int, int]]:
     return {(run.table[slot // size], slot % size) for run in runs for slot in range(run.done)}
 
 
-def served(ranks: Ranks | None, config: DecoderConfig, sampled: bool = False) -> dict[str, Any]:
+def served(
+    ranks: Ranks | None, config: DecoderConfig, sampled: bool = False, by_tokens: bool = False
+) -> dict[str, Any]:
     """Requests that come, fork and are ended between steps; what becomes of them."""
     chance, choose = random.Random(17), sampler(17) if sampled else None
-    sizes = {"n_blocks": 7, "block_size": 3, "token_budget": 6}
+    sizes: dict[str, Any] = {"n_blocks": 7, "block_size": 3, "token_budget": 6}
+    sizes["by_tokens"] = by_tokens
     server = new_server(ranks, config, **sizes, stop_token=VOCAB - 1, choose=choose)
     if ranks is not None:
         ranks.sent.reset()

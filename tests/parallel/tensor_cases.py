@@ -69,12 +69,26 @@ def answers(model: Any) -> dict[str, Any]:
 def split_answers(ranks: Ranks, config: DecoderConfig) -> dict[str, Any]:
     """The same of a rank's share, and which part of each weight that is."""
     share = parallelize(whole_model(config), ranks)
-    return {**answers(share), "sent": ranks.sent}
+    return {**answers(share), **by_tokens(share)}
 
 
-def sent_by_a_step(ranks: Ranks, config: DecoderConfig, tokens: int) -> Any:
+def by_tokens(share: Any) -> dict[str, Any]:
+    """Some of it with a share of the tokens on each rank; the prompt's don't split evenly."""
+    share.sequence_parallel, tokens, caches = True, torch.from_numpy(TOKENS), share.new_caches(2, 9)
+    with torch.no_grad():
+        found = {"by tokens: logits": share(tokens).numpy()}
+        found["by tokens: prefill"] = mt.prefill(share, tokens[:, :-1], caches).numpy()
+        assert share._stream.tokens == 8
+        found["by tokens: step"] = mt.decode_step(share, tokens[:, -1:], caches).numpy()
+        assert share._stream.tokens is None
+    return found
+
+
+def sent_by_a_step(
+    ranks: Ranks, config: DecoderConfig, tokens: int, sequence_parallel: bool = False
+) -> Any:
     """What one prefill sends."""
-    share = parallelize(whole_model(config), ranks)
+    share = parallelize(whole_model(config), ranks, sequence_parallel=sequence_parallel)
     ranks.sent.reset()
     with torch.no_grad():
         share(torch.zeros(1, tokens, dtype=torch.long), last_only=True)
@@ -232,7 +246,8 @@ def other_models(ranks: Ranks, config: DecoderConfig, what: str, who: int) -> st
         if what == "versions":
             tensor.__version__ = "0.0.1"
     try:
-        parallelize(model, ranks)
+        own = what == "sequence_parallel" and ranks.rank == who
+        parallelize(model, ranks, sequence_parallel=own)
     except RankError as error:
         return str(error)
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -30,23 +31,25 @@ def pools() -> Iterator[dict[int, RanksPool]]:
         yield {2: two, 4: four}
 
 
-CASES = [(2, name, False) for name in (*SERVED[:2], SERVED[4])] + [(2, SERVED[3], True)]
+CASES: list[Any] = [(2, SERVED[0], False, False), (2, SERVED[1], False, True)]
+CASES += [(2, SERVED[3], True, False), (2, SERVED[4], False, True)]
 CASES += [
-    pytest.param(size, name, sampled, marks=pytest.mark.exhaustive)
+    pytest.param(size, name, sampled, by_tokens, marks=pytest.mark.exhaustive)
     for size in (2, 4)
     for name in SERVED
     for sampled in (False, True)
-    if (size, name, sampled) not in CASES
+    for by_tokens in (False, True)
+    if (size, name, sampled, by_tokens) not in CASES
 ]
 
 
-@pytest.mark.parametrize(("size", "name", "sampled"), CASES)
+@pytest.mark.parametrize(("size", "name", "sampled", "by_tokens"), CASES)
 def test_each_request_gets_what_one_process_gives_it(
-    pools: dict[int, RanksPool], size: int, name: str, sampled: bool
+    pools: dict[int, RanksPool], size: int, name: str, sampled: bool, by_tokens: bool
 ) -> None:
-    given = OTHERS[name], sampled
-    one = cases.served(None, *given)
-    first, *others = pools[size](cases.served, *given)
+    one = cases.served(None, OTHERS[name], sampled)
+    first, *others = pools[size](cases.served, OTHERS[name], sampled, by_tokens)
+    assert (first["sent"].calls["all_to_all"] > 0) == by_tokens
     assert first["found"] == one["found"]
     assert not sampled or one["found"] != cases.served(None, OTHERS[name])["found"]
     assert first["steps"] == one["steps"]

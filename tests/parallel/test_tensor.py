@@ -64,6 +64,8 @@ def test_ranks_compute_what_one_process_computes(pools, size, name):
     for rank, found in enumerate(pools[size](cases.split_answers, config)):
         for what in ("logits", "chunks", "prefill", "step"):
             np.testing.assert_allclose(found[what], one[what], **CLOSE)
+        for what in ("logits", "prefill", "step"):
+            np.testing.assert_allclose(found[f"by tokens: {what}"], one[what], **CLOSE)
         for what in ("greedy", "padded"):
             np.testing.assert_array_equal(found[what], one[what])
         assert found["gradients"].keys() == one["gradients"].keys()
@@ -125,6 +127,18 @@ def test_what_a_step_sends_is_the_formula(pools, tokens):
             assert sent.values["all_gather"] == rows * (size - 1)
             assert sent.bytes["all_gather"] == 8 * rows * (size - 1)
             assert sent.bytes["agree"] == 96 * (size - 1)
+
+
+def test_a_prompt_split_by_tokens_sends_the_formula(pools):
+    config, tokens = OTHERS["distance and first tokens"], 7
+    for size in (2, 4):
+        row = config.d_model * -(-tokens // size) * (size - 1)  # with the last rank's padding
+        halves = 2 * config.n_layers
+        for sent in pools[size](cases.sent_by_a_step, config, tokens, True):
+            assert sent.calls["all_reduce"] == 1  # the embedding
+            assert sent.values["all_to_all"] == halves * row
+            logits = -(-config.vocab_size // size) * (size - 1)
+            assert sent.values["all_gather"] == (halves + 1) * row + logits
 
 
 # ---- The collectives themselves ----
@@ -337,7 +351,7 @@ def test_ranks_with_other_tokens_notice_it_first(pools, what):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["weights", "configurations", "versions"])
+@pytest.mark.parametrize("what", ["weights", "configurations", "versions", "sequence_parallel"])
 def test_ranks_with_other_models_notice_it_first(pools, what):
     for said in pools[4](cases.other_models, PLAIN, what, 2):
         assert f"the ranks' {what} differ: rank 2 from rank 0" in said

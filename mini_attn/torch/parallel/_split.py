@@ -21,60 +21,96 @@ def span(whole: int, rank: int, size: int) -> range:
     return range(rank * whole // size, (rank + 1) * whole // size)
 
 
-def give(module: Any, kind: type, ranks: Ranks, **more: Any) -> None:
+def give(module: Any, kind: type, **given: Any) -> None:
     """Turn a module that holds a rank's share into one that talks to the other ranks."""
     module.__class__ = kind
-    for name, value in {"_ranks": ranks, **more}.items():
+    for name, value in given.items():
         setattr(module, name, value)
+
+
+class Stream:
+    """What blocks read from and add to: whole on every rank, or each rank's tokens of it."""
+
+    tokens: int | None = None  # of the whole, while each rank has its own ones
+
+    def __init__(self, ranks: Ranks) -> None:
+        self.ranks = ranks
+
+    def own(self, x: Tensor) -> Tensor:
+        """Give this rank's tokens of something whole (batch, seq, ...), zeros behind the last."""
+        return self._padded(x).chunk(self.ranks.size, dim=1)[self.ranks.rank]
+
+    def whole(self, x: Tensor) -> Tensor:
+        """Give all ranks' tokens (batch, seq, d_model)."""
+        if self.tokens is None:
+            return x
+        return self.ranks.all_gather(x, axis=1)[:, : self.tokens]
+
+    def read(self, x: Tensor) -> Tensor:
+        """Give what a block reads; gradients of all ranks' heads or columns are added."""
+        return self.ranks.copy(self.whole(x))
+
+    def add(self, x: Tensor) -> Tensor:
+        """Add what the ranks' heads or columns give, for all tokens or for each rank's."""
+        if self.tokens is None:
+            return self.ranks.all_reduce(x)
+        parts = self.ranks.all_to_all(self._padded(x), cut=1, join=0)
+        return torch.stack(parts.chunk(self.ranks.size)).sum(dim=0)
+
+    def _padded(self, x: Tensor) -> Tensor:
+        """Append zeros until every rank has equally many tokens."""
+        missing = -x.shape[1] % self.ranks.size
+        return F.pad(x, (0, 0) * (x.ndim - 2) + (0, missing))
 
 
 class RowLinear(Linear):
     """A product over the rank's columns: the partial results are added, the bias once."""
 
-    _ranks: Ranks
+    _stream: Stream
 
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, in_features / size) to (batch, seq, out_features)."""
         check_tokens("x", x, self.weight)
-        out = self._ranks.all_reduce(linear(x, self.weight))
+        out = self._stream.add(linear(x, self.weight))
         return out if self.bias is None else out + self.bias
 
 
 class SplitMLP(MLP):
     """The rank's columns of an `MLP`."""
 
-    _ranks: Ranks
+    _stream: Stream
 
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, d_model) to the same shape."""
-        return super().forward(self._ranks.copy(x))
+        return super().forward(self._stream.read(x))
 
 
 class SplitGatedMLP(GatedMLP):
     """The rank's columns of a `GatedMLP`."""
 
-    _ranks: Ranks
+    _stream: Stream
 
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, d_model) to the same shape."""
-        return super().forward(self._ranks.copy(x))
+        return super().forward(self._stream.read(x))
 
 
 class SplitExperts(MixtureOfExperts):
     """The rank's experts; the router is whole on each rank."""
 
-    _ranks: Ranks
+    _stream: Stream
 
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, d_model) to the same shape."""
         check_tokens("x", x, self.router.weight)
+        x, ranks = self._stream.whole(x), self._stream.ranks
         rows = x.reshape(-1, x.shape[-1])
         weights, chosen = self._choose(rows)  # the same on all ranks, and so is its gradient
-        rows, weights = self._ranks.copies(rows, weights)
-        out = self._summed(rows, weights, chosen, self._ranks.rank * len(self.gate_proj))
+        rows, weights = ranks.copies(rows, weights)
+        out = self._summed(rows, weights, chosen, ranks.rank * len(self.gate_proj))
         # A rank of which no expert was chosen takes part in the backward pass too.
-        out = self._ranks.all_reduce(_Tied.apply(out, rows, weights))  # type: ignore[no-untyped-call]
-        return out.to(x.dtype).reshape(x.shape)
+        out = _Tied.apply(out, rows, weights)  # type: ignore[no-untyped-call]
+        return self._stream.add(out.reshape(x.shape)).to(x.dtype)
 
 
 class _Tied(torch.autograd.Function):
@@ -127,11 +163,11 @@ class WidthNorm(Norm):
 class _SplitAttention:
     """What an attention layer with some of the heads does beside."""
 
-    _ranks: Ranks
+    _stream: Stream
 
     def _run(self, x: Tensor, *rest: Any) -> Tensor:
         """The layer without checks: gradients of the tokens are those of all ranks' heads."""
-        out: Tensor = super()._run(self._ranks.copy(x), *rest)  # type: ignore[misc]
+        out: Tensor = super()._run(self._stream.read(x), *rest)  # type: ignore[misc]
         return out
 
     def _static_step(self, *given: Any) -> Tensor:

@@ -61,6 +61,9 @@ class RankServer(Server):
     second one. Then each piece sends what a `ShareDecoder` sends. Tokens are chosen after the
     last collective: if ``choose`` raises, the others wait, and the step can be run again.
 
+    With a share that was made with ``sequence_parallel``, pieces of at least as many tokens as
+    there are ranks are split by tokens between blocks.
+
     A whole decoder over `SplitCache` isn't served: a split cache has no blocks.
 
     References

@@ -14,7 +14,8 @@ from mini_attn import __version__
 from mini_attn.caching import Transaction
 from mini_attn.config import AttentionConfig, DecoderConfig
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import DType
+from mini_attn.shapes import DType, check_flag
+from mini_attn.torch.layers._pass import Pass
 from mini_attn.torch.layers.basic import MLP, Linear, linear
 from mini_attn.torch.layers.decoder import Decoder, DecoderLayer
 from mini_attn.torch.parallel._shares import check_names, part, share_config
@@ -24,6 +25,7 @@ from mini_attn.torch.parallel._split import (
     SplitExperts,
     SplitGatedMLP,
     SplitMLP,
+    Stream,
     WidthNorm,
     give,
     span,
@@ -54,6 +56,9 @@ class ShareDecoder(Decoder):
         Who computes together.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
+    sequence_parallel : bool
+        Whether, where no gradient is needed, each rank keeps only its share of the tokens
+        between blocks.
 
     Raises
     ------
@@ -67,21 +72,33 @@ class ShareDecoder(Decoder):
     -----
     A call sends, from each of P ranks, ``2 * (P - 1) / P * d_model`` values per token for the
     embedding and for each half of each block, ``(P - 1) / P * vocab_size`` per row of logits,
-    and 96 bytes to each rank by which they notice other tokens. Where queries and keys are
+    and 96 bytes to each rank by which they notice other tokens. With ``sequence_parallel`` a
+    block's input is gathered and its sum scattered, which sends the same, and once per token
+    ``(P - 1) / P * d_model`` more: norms and what stands between blocks then take ``1 / P``. A
+    step with fewer tokens than ranks stays whole. Where queries and keys are
     normalized over the ``"width"``, the sums of their squares come on top, 2 values per token.
     """
 
-    def __init__(self, config: DecoderConfig, ranks: Ranks, *, dtype: DType = "float32") -> None:
+    def __init__(
+        self,
+        config: DecoderConfig,
+        ranks: Ranks,
+        *,
+        dtype: DType = "float32",
+        sequence_parallel: bool = False,
+    ) -> None:
+        check_flag("sequence_parallel", sequence_parallel)
         own = share_config(config, ranks.rank, ranks.size)
         super().__init__(own, dtype=dtype, device=ranks.device)
         self.config, self._ranks = config, ranks
+        self.sequence_parallel, self._stream = sequence_parallel, Stream(ranks)
         for table in (self.embed_tokens, getattr(self, "per_layer_inputs", None)):
             table = getattr(table, "embed_tokens", table)
             if table is not None:
-                give(table, SplitEmbedding, ranks, _rows=config.vocab_size)
+                give(table, SplitEmbedding, _ranks=ranks, _rows=config.vocab_size)
         for i, attention in enumerate(config.attentions):
-            _split_attention(self.layers[i].self_attn, attention, ranks)
-            _split_mlp(self.layers[i].mlp, config, i, ranks)
+            _split_attention(self.layers[i].self_attn, attention, self._stream)
+            _split_mlp(self.layers[i].mlp, config, i, self._stream)
         self._add_gradients()
 
     def _sizes(self) -> dict[str, Any]:
@@ -99,7 +116,21 @@ class ShareDecoder(Decoder):
         held = [None if cache is None else (type(cache).__name__, cache.slots) for cache in caches]
         asked = tokens, positions, (held, last_only)
         self._ranks.agree(asked, ("tokens", "positions", "caches"))
+        split = self.sequence_parallel and not torch.is_grad_enabled()
+        n = tokens.shape[1]
+        self._stream.tokens = n if split and n >= self._ranks.size else None
         return super()._run(tokens, caches, positions, transaction, last_only)
+
+    def _begin(self, tokens: Tensor, forward_pass: Pass) -> Tensor:
+        x = super()._begin(tokens, forward_pass)
+        if self._stream.tokens is None:
+            return x
+        if forward_pass.inputs is not None:
+            forward_pass.inputs = self._stream.own(forward_pass.inputs)
+        return self._stream.own(x)
+
+    def _end(self, x: Tensor, last_only: bool) -> Tensor:
+        return super()._end(self._stream.whole(x), last_only)
 
     def _logits(self, x: Tensor) -> Tensor:
         x, bound = self._ranks.copy(self.norm(x)), self.config.logit_softcap
@@ -167,39 +198,40 @@ def _is_split(name: str, attention: Any) -> bool:
     return name.split(".")[0] in (*by_head, "q_proj")
 
 
-def _split_attention(module: Any, attention: Any, ranks: Ranks) -> None:
+def _split_attention(module: Any, attention: Any, stream: Stream) -> None:
     """Let an attention layer with a rank's heads talk to the others."""
+    ranks = stream.ranks
     for name in ("o_b_proj", "o_proj"):
         if hasattr(module, name):
-            give(getattr(module, name), RowLinear, ranks)
+            give(getattr(module, name), RowLinear, _stream=stream)
             break
     if getattr(attention, "qk_norm", False) and attention.qk_norm_over == "width":
         held_by = max(ranks.size // attention.n_kv_heads, 1)
-        give(module.q_norm, WidthNorm, ranks, _copies=1)
+        give(module.q_norm, WidthNorm, _ranks=ranks, _copies=1)
         if hasattr(module, "k_norm"):  # a layer that reads another's keys has none
-            give(module.k_norm, WidthNorm, ranks, _copies=held_by)
+            give(module.k_norm, WidthNorm, _ranks=ranks, _copies=held_by)
     if getattr(module, "_slopes", None) is not None:
         heads = span(attention.n_heads, ranks.rank, ranks.size)
         module._slopes = alibi_slopes(attention.n_heads)[heads.start : heads.stop]
     kind: Any = type(module)
-    give(module, split_attention(kind), ranks)
+    give(module, split_attention(kind), _stream=stream)
 
 
-def _split_mlp(module: Any, config: DecoderConfig, layer: int, ranks: Ranks) -> None:
+def _split_mlp(module: Any, config: DecoderConfig, layer: int, stream: Stream) -> None:
     """Let an MLP with a rank's columns, or a rank's experts, talk to the others."""
     mixture = config.layer_experts[layer]
     if mixture is None:
-        give(module.down_proj, RowLinear, ranks)
-        give(module, SplitMLP if isinstance(module, MLP) else SplitGatedMLP, ranks)
+        give(module.down_proj, RowLinear, _stream=stream)
+        give(module, SplitMLP if isinstance(module, MLP) else SplitGatedMLP, _stream=stream)
         return
-    kind: dict[str, Any] = {"dtype": module.gate_proj.dtype, "device": ranks.device}
+    kind: dict[str, Any] = {"dtype": module.gate_proj.dtype, "device": stream.ranks.device}
     bias = module.router.bias is not None
     module.config = mixture
     module.router = Linear(config.d_model, mixture.n_experts, bias=bias, **kind)
-    give(module, SplitExperts, ranks)
+    give(module, SplitExperts, _stream=stream)
 
 
-def parallelize(model: Decoder, ranks: Ranks) -> ShareDecoder:
+def parallelize(model: Decoder, ranks: Ranks, *, sequence_parallel: bool = False) -> ShareDecoder:
     """Keep this rank's share of a decoder: its heads, columns, experts and rows.
 
     ``logits = parallelize(model, ranks)(tokens)  # on all ranks: model(tokens)``
@@ -210,6 +242,8 @@ def parallelize(model: Decoder, ranks: Ranks) -> ShareDecoder:
         The same on all ranks; it stays as it is.
     ranks : Ranks
         Who computes together.
+    sequence_parallel : bool
+        As in `ShareDecoder`: a prompt's tokens are split too.
 
     Returns
     -------
@@ -238,6 +272,7 @@ def parallelize(model: Decoder, ranks: Ranks) -> ShareDecoder:
     References
     ----------
     shoeybi2019megatron, section 3
+    korthikanti2022reducing, section 4.2.2
 
     Examples
     --------
@@ -249,16 +284,19 @@ def parallelize(model: Decoder, ranks: Ranks) -> ShareDecoder:
         raise ConfigError(f"model must be a Decoder, got {type(model).__name__}")
     state = model.state_dict()
     _check_layers(model)
-    share = ShareDecoder(model.config, ranks, dtype=model.embed_tokens.weight.dtype)
+    kind: dict[str, Any] = {"dtype": model.embed_tokens.weight.dtype}
+    share = ShareDecoder(model.config, ranks, **kind, sequence_parallel=sequence_parallel)
     check_names(state, share.state_dict())
     version = __version__, torch.__version__
-    told = version, model.config, [digest(weight) for weight in state.values()]
-    ranks.agree(told, ("versions", "configurations", "weights"))
+    told = version, model.config, [digest(weight) for weight in state.values()], sequence_parallel
+    ranks.agree(told, ("versions", "configurations", "weights", "sequence_parallel"))
     _take(share, state)
     return share
 
 
-def read_share(folder: str | os.PathLike[str], ranks: Ranks) -> ShareDecoder:
+def read_share(
+    folder: str | os.PathLike[str], ranks: Ranks, *, sequence_parallel: bool = False
+) -> ShareDecoder:
     """Read this rank's share of a model in Hugging Face's files.
 
     ``share = parallelize(whole model, ranks)``, without the whole model
@@ -269,6 +307,8 @@ def read_share(folder: str | os.PathLike[str], ranks: Ranks) -> ShareDecoder:
         As in `read_checkpoint`, for each rank on its own disk or on a shared one.
     ranks : Ranks
         Who computes together.
+    sequence_parallel : bool
+        As in `ShareDecoder`: a prompt's tokens are split too.
 
     Returns
     -------
@@ -295,11 +335,13 @@ def read_share(folder: str | os.PathLike[str], ranks: Ranks) -> ShareDecoder:
     >>> share = read_share("Llama-3-8B", ranks)  # doctest: +SKIP
     """
     config, state = read_checkpoint(folder, backend="torch")
-    share = ShareDecoder(config, ranks, dtype=state["embed_tokens.weight"].dtype)
+    kind: dict[str, Any] = {"dtype": state["embed_tokens.weight"].dtype}
+    share = ShareDecoder(config, ranks, **kind, sequence_parallel=sequence_parallel)
     check_names(state, share.state_dict())
     shapes = sorted((name, str(w.dtype), tuple(w.shape)) for name, w in state.items())
-    told = (__version__, torch.__version__), config, shapes
-    ranks.agree(told, ("versions", "configurations", "names and shapes of weights"))
+    told = (__version__, torch.__version__), config, shapes, sequence_parallel
+    names = "versions", "configurations", "names and shapes of weights", "sequence_parallel"
+    ranks.agree(told, names)
     _take(share, state)
     return share
 
