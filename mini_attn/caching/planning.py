@@ -91,7 +91,14 @@ class Queue(NamedTuple):
 class Planning:
     """A step while it is planned; the blocks count it once the transaction is done."""
 
-    def __init__(self, queue: Queue, blocks: Blocks, budget: int, transaction: Transaction) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        blocks: Blocks,
+        budget: int,
+        transaction: Transaction,
+        preempted: tuple[str, ...] = (),  # in this step, before it was planned anew
+    ) -> None:
         self._queue, self._blocks, self._transaction = queue, blocks, transaction
         self._budget = budget
         self._free = blocks.n_free  # settles what an unfinished step has left
@@ -99,7 +106,7 @@ class Planning:
         self._waiting = {run.arrival: run for run in queue.waiting}
         self._pieces: dict[int, Piece] = {}
         self._admitted: list[tuple[str, int]] = []
-        self._preempted: list[str] = []
+        self._preempted = list(preempted)
 
     def step(self) -> tuple[Step, Queue]:
         """The step, and the queue while it runs."""

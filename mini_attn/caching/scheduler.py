@@ -69,9 +69,9 @@ class Scheduler(Versioned):
     Every sequence comes to its end: whoever came first keeps its blocks, and a sequence that
     would not fit alone is refused when it comes.
 
-    A step is planned, run by whoever has a model, and finished. Until then nothing has changed:
-    whoever looks at the scheduler or its blocks before finds them as they were, and the plan is
-    forgotten. A sequence's blocks have less than ``block_size`` slots that are not filled.
+    A step is planned, run by whoever has a model, and finished. Until then nothing has changed but
+    that those wait who have given their blocks back, into which the step writes: whoever looks at
+    the scheduler or its blocks before finds them so, and the plan is forgotten. A sequence's blocks have less than ``block_size`` slots that are not filled.
 
     References
     ----------
@@ -238,12 +238,32 @@ class Scheduler(Versioned):
         CacheOverflowError
             If somebody else holds so many blocks that not even one sequence can go on.
         """
-        transaction = Transaction()
-        plan = Planning(self._state, self.blocks, self.token_budget, transaction)
-        step, queue = plan.step()
+        preempted: tuple[str, ...] = ()
+        while True:
+            transaction = Transaction()
+            sizes = self._state, self.blocks, self.token_budget, transaction, preempted
+            step, queue = Planning(*sizes).step()
+            if step.preempted == preempted:
+                break
+            preempted = step.preempted
+            self._preempt(preempted)
         self._stage(queue, transaction)
         self._pending = _Pending(step, transaction)
         return step
+
+    def _preempt(self, names: tuple[str, ...]) -> None:
+        """Let some wait without blocks; a step may write there and fail after that."""
+        state, transaction = self._state, Transaction()
+        gone = [run for run in state.running if run.name in names]
+        for run in gone:
+            # Its end first: who needs a block takes it before what others may still adopt.
+            self.blocks._change(transaction, release=run.table[::-1])
+        waiting = sorted(
+            (*state.waiting, *(run.emptied() for run in gone)), key=lambda r: r.arrival
+        )
+        running = tuple(run for run in state.running if run not in gone)
+        self._stage(state._replace(running=running, waiting=tuple(waiting)), transaction)
+        transaction.commit()
 
     def finish(self, step: Step, chosen: Mapping[str, int], *, ended: Sequence[str] = ()) -> None:
         """The step was run: its tokens are in their blocks.

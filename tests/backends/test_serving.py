@@ -161,6 +161,26 @@ def test_a_step_that_fails_has_never_happened(lib):
     check_blocks(server.scheduler.blocks, [])
 
 
+def test_who_gave_way_in_a_step_that_failed_begins_again(lib):
+    """The step has written into its blocks; then whoever needed them ends."""
+    model, prompts = model_of(lib), {"a": [3, 1, 4], "b": [9, 2, 6]}
+    fails = iter([False] * 5 + [True])
+
+    def choose(name, logits):
+        if next(fails, False):
+            raise ArithmeticError
+        return int(logits.argmax())
+
+    server = lib.Server(model, 4, block_size=2, token_budget=8, choose=choose)
+    for name, prompt in prompts.items():
+        server.add(name, prompt, max_new_tokens=5)
+    with pytest.raises(ArithmeticError):
+        server.run()
+    assert (server.scheduler.running, server.scheduler.waiting) == (["a"], ["b"])
+    server.end("a")
+    assert server.run()["b"] == alone(lib, model, prompts["b"], 5)
+
+
 def test_refusals(lib):
     model = model_of(lib, "learned positions")
     server = lib.Server(model, 20, block_size=2)
