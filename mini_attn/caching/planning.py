@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,7 +12,7 @@ from mini_attn.caching.prefixes import Known, Prefixes
 from mini_attn.caching.transaction import Transaction
 from mini_attn.errors import CacheOverflowError
 
-__all__ = ["Piece", "Planning", "Queue", "Run", "Step"]
+__all__ = ["Piece", "Planning", "Queue", "Run", "Step", "who_gives_way"]
 
 
 class Piece(NamedTuple):
@@ -88,6 +90,55 @@ class Queue(NamedTuple):
         return self.running + self.waiting + self.ended
 
 
+def in_turn(running: Iterable[Run]) -> list[Run]:
+    """Sequences in the order in which a step extends them: who decodes, then who has begun."""
+    return sorted(running, key=lambda run: (run.left > 1, run.arrival))
+
+
+def who_gives_way(running: Sequence[Run], blocks: Blocks, budget: int) -> list[Run]:
+    """Those who came last, until the others find the blocks that they need in the next step."""
+    stay, released = sorted(running, key=lambda run: run.arrival), Counter[int]()
+    free = blocks.n_free  # settles what an unfinished step has left
+    while (lack := _lack(stay, blocks, budget, free, released)) is not None:
+        if len(stay) == 1:
+            raise CacheOverflowError(
+                f"{stay[0].name!r} needs {lack} blocks, {free} of {blocks.n_blocks} are free and "
+                "no other sequence holds one"
+            )
+        for block in stay.pop().table:
+            released[block] += 1
+            free += blocks._held_by(block) == released[block]
+    return [run for run in running if run not in stay][::-1]
+
+
+def _lack(
+    running: Iterable[Run], blocks: Blocks, budget: int, free: int, released: Counter[int]
+) -> int | None:
+    """The blocks that somebody needs who doesn't find so many; None if everybody does."""
+    released = released.copy()  # who copies a block holds it once less
+    for run in in_turn(running):
+        n = min(run.left, budget)
+        if not n:
+            break
+        needed, shared = _needed(run, n, blocks, released)
+        if needed > free:
+            return needed
+        released.update(shared)
+        free, budget = free - needed, budget - n
+    return None
+
+
+def _needed(
+    run: Run, n: int, blocks: Blocks, released: Mapping[int, int]
+) -> tuple[int, tuple[int, ...]]:
+    """Blocks to take before it can run so many tokens, one of them to copy what others hold."""
+    at, inside = divmod(run.done, blocks.block_size)
+    fresh = max(0, -(-(run.done + n) // blocks.block_size) - len(run.table))
+    own = run.table[at : at + 1] if inside else ()
+    shared = tuple(b for b in own if blocks._held_by(b) - released.get(b, 0) > 1)
+    return fresh + len(shared), shared
+
+
 class Planning:
     """A step while it is planned; the blocks count it once the transaction is done."""
 
@@ -97,7 +148,7 @@ class Planning:
         blocks: Blocks,
         budget: int,
         transaction: Transaction,
-        preempted: tuple[str, ...] = (),  # in this step, before it was planned anew
+        preempted: tuple[str, ...] = (),
     ) -> None:
         self._queue, self._blocks, self._transaction = queue, blocks, transaction
         self._budget = budget
@@ -106,40 +157,23 @@ class Planning:
         self._waiting = {run.arrival: run for run in queue.waiting}
         self._pieces: dict[int, Piece] = {}
         self._admitted: list[tuple[str, int]] = []
-        self._preempted = list(preempted)
+        self._preempted = preempted
 
     def step(self) -> tuple[Step, Queue]:
         """The step, and the queue while it runs."""
-        begun = sorted(self._running)
-        decoding = [arrival for arrival in begun if self._running[arrival].left == 1]
-        prompts = [arrival for arrival in begun if self._running[arrival].left > 1]
-        for arrival in decoding + prompts:
-            self._extend(arrival)
+        for run in in_turn(self._running.values()):
+            if self._budget:
+                self._give(run, min(run.left, self._budget))
         while self._waiting and self._budget and not self._preempted:
             if not self._admit(min(self._waiting)):
                 break
         pieces = tuple(self._pieces[arrival] for arrival in self._pieces)
-        step = Step(pieces, tuple(self._admitted), tuple(self._preempted))
+        step = Step(pieces, tuple(self._admitted), self._preempted)
         runs = [
             tuple(held[arrival] for arrival in sorted(held))
             for held in (self._running, self._waiting)
         ]
         return step, Queue(runs[0], runs[1], self._queue.ended, self._queue.came)
-
-    def _extend(self, arrival: int) -> None:
-        """Tokens of a sequence that holds blocks; the latest gives way until they fit."""
-        while arrival in self._running and self._budget:
-            run = self._running[arrival]
-            n = min(run.left, self._budget)
-            if self._needed(run, n) <= self._free:
-                self._give(run, n)
-                return
-            if len(self._running) == 1:
-                raise CacheOverflowError(
-                    f"{run.name!r} needs {self._needed(run, n)} blocks, {self._free} of "
-                    f"{self._blocks.n_blocks} are free and no other sequence holds one"
-                )
-            self._preempt(max(self._running))
 
     def _admit(self, arrival: int) -> bool:
         """Begin a sequence that waits, if all of its tokens fit; whether they do."""
@@ -148,7 +182,7 @@ class Planning:
         revived = sum(not self._blocks._held_by(block) for block in hits)
         slots = len(hits) * prefixes.block_size
         run = replace(run, table=tuple(hits), done=slots, full=len(hits))
-        if self._needed(run, run.left) + revived > self._free:
+        if _needed(run, run.left, self._blocks, {})[0] + revived > self._free:
             return False
         self._change(share=hits)
         if hits:
@@ -159,23 +193,13 @@ class Planning:
         self._give(run, min(run.left, self._budget))
         return True
 
-    def _needed(self, run: Run, n: int) -> int:
-        """Blocks to take before it can run so many tokens."""
-        fresh = -(-(run.done + n) // self._blocks.block_size) - len(run.table)
-        return max(0, fresh) + self._is_shared(run)
-
-    def _is_shared(self, run: Run) -> bool:
-        """Return whether others hold the block that it writes into next, too."""
-        size = self._blocks.block_size
-        inside = run.done % size > 0
-        return inside and self._blocks._held_by(run.table[run.done // size]) > 1
-
     def _give(self, run: Run, n: int) -> None:
         """Blocks for so many tokens, and the piece that runs them."""
         at, table = run.done // self._blocks.block_size, list(run.table)
         copies: tuple[tuple[int, int], ...] = ()
-        taken = self._change(take=self._needed(run, n))
-        if self._is_shared(run):
+        needed, shared = _needed(run, n, self._blocks, {})
+        taken = self._change(take=needed)
+        if shared:
             own, *taken = taken
             copies = ((table[at], own),)
             self._change(release=(table[at],))
@@ -186,16 +210,6 @@ class Planning:
         tokens = run.tokens[run.done : run.done + n]
         last = n == run.left
         self._pieces[run.arrival] = Piece(run.name, tokens, run.done, tuple(table), copies, last)
-
-    def _preempt(self, arrival: int) -> None:
-        """A sequence gives its blocks back and waits, whatever it was to run in this step."""
-        run = self._running.pop(arrival)
-        # Its end first: who needs a block takes it before what others may still adopt.
-        self._change(release=run.table[::-1])
-        self._waiting[arrival] = run.emptied()
-        self._preempted.append(run.name)
-        piece = self._pieces.pop(arrival, None)
-        self._budget += len(piece.tokens) if piece else 0
 
     def _change(self, **change: object) -> list[int]:
         taken = self._blocks._change(self._transaction, **change)  # type: ignore[arg-type]

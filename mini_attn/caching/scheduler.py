@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mini_attn.caching.blocks import Blocks
-from mini_attn.caching.planning import Piece, Planning, Queue, Run, Step
+from mini_attn.caching.planning import Piece, Planning, Queue, Run, Step, who_gives_way
 from mini_attn.caching.transaction import Transaction, Versioned
 from mini_attn.errors import CacheStateError, ConfigError
 from mini_attn.shapes import check_count, size_text
@@ -69,9 +69,10 @@ class Scheduler(Versioned):
     Every sequence comes to its end: whoever came first keeps its blocks, and a sequence that
     would not fit alone is refused when it comes.
 
-    A step is planned, run by whoever has a model, and finished. Until then nothing has changed but
-    that those wait who have given their blocks back, into which the step writes: whoever looks at
-    the scheduler or its blocks before finds them so, and the plan is forgotten. A sequence's blocks have less than ``block_size`` slots that are not filled.
+    A step is planned, run by whoever has a model, and finished. Until then nothing has changed
+    but that those wait who have given their blocks back, into which the step writes: whoever
+    looks at the scheduler or its blocks before finds them so, and the plan is forgotten. A
+    sequence's blocks have less than ``block_size`` slots that are not filled.
 
     References
     ----------
@@ -238,23 +239,20 @@ class Scheduler(Versioned):
         CacheOverflowError
             If somebody else holds so many blocks that not even one sequence can go on.
         """
-        preempted: tuple[str, ...] = ()
-        while True:
-            transaction = Transaction()
-            sizes = self._state, self.blocks, self.token_budget, transaction, preempted
-            step, queue = Planning(*sizes).step()
-            if step.preempted == preempted:
-                break
-            preempted = step.preempted
-            self._preempt(preempted)
+        gone = who_gives_way(self._state.running, self.blocks, self.token_budget)
+        self._preempt(gone)
+        transaction, names = Transaction(), tuple(run.name for run in gone)
+        plan = Planning(self._state, self.blocks, self.token_budget, transaction, names)
+        step, queue = plan.step()
         self._stage(queue, transaction)
         self._pending = _Pending(step, transaction)
         return step
 
-    def _preempt(self, names: tuple[str, ...]) -> None:
-        """Let some wait without blocks; a step may write there and fail after that."""
+    def _preempt(self, gone: Sequence[Run]) -> None:
+        """Let some wait without blocks: the step will write there, and may fail after that."""
+        if not gone:
+            return
         state, transaction = self._state, Transaction()
-        gone = [run for run in state.running if run.name in names]
         for run in gone:
             # Its end first: who needs a block takes it before what others may still adopt.
             self.blocks._change(transaction, release=run.table[::-1])

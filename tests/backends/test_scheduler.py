@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mini_attn.caching import Blocks, Scheduler, Transaction
-from mini_attn.caching.planning import Planning, Queue, Run
+from mini_attn.caching import Blocks, Scheduler
+from mini_attn.caching.planning import Queue, Run
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
 from tests.backends.block_counts import check_blocks
 
@@ -223,12 +223,12 @@ def test_who_gives_way_gives_its_tokens_of_the_step_too():
     tables = (blocks.take(),), (blocks.take(),)
     first = Run("a", 0, (1, 2, 3, 4, 5), 6, done=2, table=tables[0])
     second = Run("b", 1, (1, 2, 3), 6, done=2, table=tables[1])
-    transaction = Transaction()
-    plan = Planning(Queue((first, second), (), (), 2), blocks, 3, transaction)
-    step, queue = plan.step()
+    scheduler = Scheduler(blocks, token_budget=3)
+    scheduler._begin(Queue((first, second), (), (), 2))
+    step = scheduler.plan()
     assert [(piece.name, piece.tokens) for piece in step.pieces] == [("a", (3, 4, 5))]
     assert step.preempted == ("b",)
-    assert [(run.name, run.done, run.table) for run in queue.waiting] == [("b", 0, ())]
+    assert (scheduler.waiting, scheduler.table("b"), blocks.n_free) == (["b"], [], 2)
 
 
 def test_a_step_that_is_not_finished_has_never_happened():

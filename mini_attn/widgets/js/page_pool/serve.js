@@ -19,6 +19,18 @@ export function serve(shared, size) {
   const lacks = (run, n) => Math.ceil((run.done + n) / size) - run.table.length + (copies(run) ? 1 : 0);
   let copied;
 
+  // Whether each can have what it lacks for one token. A copy leaves the others one holder less.
+  function fit(those) {
+    const held = [...references];
+    let free = line.length;
+    return those.every((run) => {
+      const own = run.done % size && held[last(run)] > 1;
+      if (own) held[last(run)] -= 1;
+      free -= Math.ceil((run.done + 1) / size) - run.table.length + (own ? 1 : 0);
+      return free >= 0;
+    });
+  }
+
   function come([name, , prompt, fresh, prefix, parent]) {
     const from = runs.find((run) => run.name === parent);
     if (shared && from) {
@@ -71,14 +83,12 @@ export function serve(shared, size) {
     const preempted = [];
     copied = [];
     pool.requests.filter(([, step]) => step === i + 1).forEach(come);
-    for (const run of are("runs")) {
-      while (run.state === "runs" && lacks(run, 1) > line.length) {
-        const latest = are("runs").at(-1); // gives way
-        empty(latest, "waits");
-        preempted.push(latest.name);
-      }
-      if (run.state === "runs") give(run, 1);
+    while (!fit(are("runs"))) {
+      const latest = are("runs").at(-1); // gives way
+      empty(latest, "waits");
+      preempted.push(latest.name);
     }
+    for (const run of are("runs")) give(run, 1);
     if (!preempted.length) are("waits").every(admit);
     // The step is run: full blocks are known, each has one token more, who is done goes.
     for (const run of are("runs")) {
