@@ -8,7 +8,6 @@ from mini_attn.cost.communication import (
     device_cache_bytes,
     device_cache_values,
     fitted_link,
-    head_copies,
     idle_share,
     ring_pairs,
 )
@@ -31,6 +30,7 @@ from mini_attn.cost.memory import (
     cache_bytes_per_token,
     cache_formula,
     copied_rows,
+    head_copies,
 )
 from mini_attn.cost.nsa import NativeSparseCost, branch_pairs
 from mini_attn.cost.parameters import active_parameter_count, parameter_count

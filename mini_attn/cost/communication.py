@@ -10,13 +10,12 @@ from typing import Any
 from mini_attn.cost.listed import listed
 from mini_attn.cost.memory import (
     LayerSizes,
+    cache_bytes,
     check_dtype_bytes,
-    keeping_kinds,
-    numbers_held,
+    head_copies,
     numbers_per_token,
-    whole_bytes,
+    rank_sizes,
 )
-from mini_attn.cost.storage import Ring
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice, check_count, check_flag, check_number
 from mini_attn.variants import variant
@@ -29,7 +28,6 @@ __all__ = [
     "device_cache_bytes",
     "device_cache_values",
     "fitted_link",
-    "head_copies",
     "idle_share",
     "ring_pairs",
 ]
@@ -285,7 +283,7 @@ def _check_scheme(scheme: str, sizes: Any) -> None:
 def _check_shares(sizes: Any, ranks: int) -> None:
     """Refuse heads, columns or experts that ranks can't share evenly."""
     head_copies(sizes, ranks=ranks)
-    shared = {"n_heads": sizes.n_heads}
+    shared: dict[str, int] = {}
     if not sizes.n_experts or sizes.n_dense_layers:
         shared["d_ff"] = sizes.d_ff
     if sizes.n_experts:
@@ -293,47 +291,6 @@ def _check_shares(sizes: Any, ranks: int) -> None:
     for name, size in shared.items():
         if size % ranks:
             raise ConfigError(f"{ranks} ranks can't share {name} = {size} evenly")
-
-
-def head_copies(model: Any, *, ranks: int) -> int:
-    """Return on how many ranks each key/value head is kept when heads are split.
-
-    ``max(1, ranks / n_kv_heads)``
-
-    Parameters
-    ----------
-    model : ModelConfig or str
-        Sizes, or a listed model's name.
-    ranks : int
-        Devices.
-
-    Returns
-    -------
-    int
-        1 as long as there are as many key/value heads as ranks. Latent attention has one latent
-        that all heads read, so that every rank keeps it.
-
-    Raises
-    ------
-    ConfigError
-        If neither number divides the other.
-
-    Examples
-    --------
-    >>> [head_copies("llama-3-8b", ranks=ranks) for ranks in (4, 8, 16)]
-    [1, 1, 2]
-    >>> head_copies("deepseek-v3", ranks=8)
-    8
-    """
-    model = listed(model)
-    check_count("ranks", ranks)
-    heads = 1 if model.kv_lora_rank else model.n_kv_heads
-    if heads % ranks and ranks % heads:
-        raise ConfigError(
-            f"{ranks} ranks can't share {heads} key/value heads evenly, nor keep copies of them "
-            "evenly: one number must divide the other"
-        )
-    return max(1, ranks // int(heads))
 
 
 def device_cache_values(model: Any, *, ranks: int, layer: int = 0) -> int | float:
@@ -368,7 +325,7 @@ def device_cache_values(model: Any, *, ranks: int, layer: int = 0) -> int | floa
     """
     model = listed(model)
     sizes = LayerSizes(model, model.kind_sizes(check_count("layer", layer, least=0)))
-    return _plain(numbers_per_token(_share(sizes, ranks)))
+    return _plain(numbers_per_token(rank_sizes(sizes, ranks)))
 
 
 def device_cache_bytes(
@@ -413,23 +370,12 @@ def device_cache_bytes(
     >>> device_cache_bytes("llama-3-8b", ranks=16, scheme="split-cache", **sizes) >> 20
     64
     """
-    model = listed(model)
     check_choice("scheme", scheme, SCHEMES)
-    check_count("batch", batch)
+    check_count("ranks", ranks)
     check_count("context", context, least=0)
-    by_heads = scheme in ("tensor", "ulysses")
-    held = context if by_heads else -(-context // check_count("ranks", ranks))
-    numbers = 0
-    for kind in keeping_kinds(model):
-        sizes = _share(kind.sizes, ranks) if by_heads else kind.sizes
-        numbers += kind.layers * numbers_held(sizes, Ring().slots(held, kind.kept))
-    return whole_bytes(batch * numbers, dtype_bytes)
-
-
-def _share(sizes: Any, ranks: int) -> Any:
-    """The sizes of a layer of which each rank has its key/value heads."""
-    heads = sizes.n_kv_heads * head_copies(sizes, ranks=ranks) // ranks
-    return LayerSizes(sizes, {"n_kv_heads": max(1, heads)})
+    if scheme in ("ring", "split-cache"):
+        context, ranks = -(-context // ranks), 1
+    return cache_bytes(model, batch=batch, context=context, dtype_bytes=dtype_bytes, ranks=ranks)
 
 
 def ring_pairs(tokens: int, *, ranks: int, order: str) -> list[list[int]]:

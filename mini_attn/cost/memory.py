@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -20,6 +20,7 @@ __all__ = [
     "cache_bytes_per_token",
     "cache_formula",
     "copied_rows",
+    "head_copies",
 ]
 
 
@@ -96,9 +97,62 @@ def costs_of(sizes: Any) -> Any:
     return variant(sizes.attention).costs()
 
 
-def keeping_kinds(model: Any) -> list[LayerKind]:
-    """Return the kinds whose layers keep something of their own."""
-    return [kind for kind in layer_kinds(model) if not kind.sizes.reads_kv]
+def keeping_kinds(model: Any, ranks: int = 1) -> list[LayerKind]:
+    """Return the kinds whose layers keep something of their own, as each of so many ranks does."""
+    kinds = [kind for kind in layer_kinds(model) if not kind.sizes.reads_kv]
+    if check_count("ranks", ranks) == 1:
+        return kinds
+    return [replace(kind, sizes=rank_sizes(kind.sizes, ranks)) for kind in kinds]
+
+
+def rank_sizes(sizes: Any, ranks: int) -> LayerSizes:
+    """Return the sizes of a layer of which each rank has its key/value heads."""
+    heads = sizes.n_kv_heads * head_copies(sizes, ranks=ranks) // ranks
+    return LayerSizes(sizes, {"n_kv_heads": max(1, heads)})
+
+
+def head_copies(model: Any, *, ranks: int) -> int:
+    """Return on how many ranks each key/value head is kept when heads are split.
+
+    ``max(1, ranks / n_kv_heads)``
+
+    Parameters
+    ----------
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
+    ranks : int
+        Devices.
+
+    Returns
+    -------
+    int
+        1 as long as there are as many key/value heads as ranks. Latent attention has one latent
+        that all heads read, so that every rank keeps it.
+
+    Raises
+    ------
+    ConfigError
+        If neither number divides the other, or the ranks can't share the query heads evenly.
+
+    Examples
+    --------
+    >>> [head_copies("llama-3-8b", ranks=ranks) for ranks in (4, 8, 16)]
+    [1, 1, 2]
+    >>> head_copies("deepseek-v3", ranks=8)
+    8
+    """
+    model = listed(model)
+    check_count("ranks", ranks)
+    split = any("n_kv_heads" in field.factors for field in kept_fields(model))
+    heads = int(model.n_kv_heads) if split else 1
+    if heads % ranks and ranks % heads:
+        raise ConfigError(
+            f"{ranks} ranks can't share {heads} key/value heads evenly, nor keep copies of them "
+            "evenly: one number must divide the other"
+        )
+    if model.n_heads % ranks:
+        raise ConfigError(f"{ranks} ranks can't share n_heads = {model.n_heads} evenly")
+    return max(1, ranks // heads)
 
 
 def keys_at_hand(q_len: int, kv_len: int, window: int | None) -> int:
@@ -145,7 +199,7 @@ def whole_bytes(numbers: int, dtype_bytes: float) -> int:
     return size
 
 
-def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
+def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2, ranks: int = 1) -> int:
     """Bytes that one more token adds to the cache of one sequence.
 
     ``sum over layers that keep of numbers_per_token * dtype_bytes``
@@ -156,6 +210,9 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
         Sizes, or a listed model's name. Windowed layers count as long as their window is not full.
     dtype_bytes : float
         Bytes of a number: 0.5, 1, 2, 4 or 8; groups with their scales 0.375 to 1.03125.
+    ranks : int
+        Devices that split the heads: the bytes of each. Heads are copied where there are fewer than
+        devices; latents and other keys that no head has for itself are whole on every one.
 
     Returns
     -------
@@ -166,16 +223,18 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
     Raises
     ------
     ConfigError
-        If ``dtype_bytes`` is none of these.
+        If ``dtype_bytes`` is none of these, or the ranks can't share the heads.
 
     Examples
     --------
     >>> from mini_attn.models import MODELS
     >>> cache_bytes_per_token(MODELS["llama-3-8b"])
     131072
+    >>> [cache_bytes_per_token(MODELS["llama-3-8b"], ranks=ranks) for ranks in (2, 8, 16)]
+    [65536, 16384, 16384]
     """
     model = listed(model)
-    kinds = keeping_kinds(model)
+    kinds = keeping_kinds(model, ranks)
     every = sum((k.layers * numbers_per_token(k.sizes) for k in kinds), Fraction(0))
     if all(field.tokens(kind.sizes) == 1 for kind in kinds for field in kept_fields(kind.sizes)):
         return whole_bytes(int(every), dtype_bytes)
@@ -190,6 +249,7 @@ def cache_bytes(
     context: int,
     dtype_bytes: float = 2,
     storage: Contiguous | Ring | Evicting | Paged | Quantized = _RING,
+    ranks: int = 1,
 ) -> int:
     """Bytes of the whole cache.
 
@@ -208,6 +268,8 @@ def cache_bytes(
         layers; pages store a shared prefix once.
         Only the last counts scales of quantized numbers by itself; its ``dtype_bytes`` is that of
         the numbers before.
+    ranks : int
+        Devices that split the heads, as in `cache_bytes_per_token`: the bytes of each.
 
     Returns
     -------
@@ -217,7 +279,7 @@ def cache_bytes(
     Raises
     ------
     ConfigError
-        If a number is out of range.
+        If a number is out of range, or the ranks can't share the heads.
 
     Notes
     -----
@@ -237,7 +299,7 @@ def cache_bytes(
     model = listed(model)
     check_count("batch", batch)
     check_count("context", context, least=0)
-    kinds = keeping_kinds(model)
+    kinds = keeping_kinds(model, ranks)
     fields = (field for kind in kinds for field in kept_fields(kind.sizes))
     last = list(dict.fromkeys(field.name for field in fields if field.last))
     if last and not isinstance(storage, Contiguous | Ring):
@@ -265,6 +327,7 @@ def cache_formula(
     context: int,
     dtype_bytes: float = 2,
     storage: Ring | Paged = _RING,
+    ranks: int = 1,
 ) -> list[list[Factor]]:
     """The cache formula with its numbers put in: a sum of products.
 
@@ -280,6 +343,8 @@ def cache_formula(
         Bytes of a number.
     storage : Ring or Paged
         Slots that a layer holds; with pages a shared prefix is a term of its own.
+    ranks : int
+        Devices that split the heads, as in `cache_bytes`.
 
     Returns
     -------
@@ -291,7 +356,7 @@ def cache_formula(
     Raises
     ------
     ConfigError
-        If a number is out of range.
+        If a number is out of range, or the ranks can't share the heads.
 
     Examples
     --------
@@ -302,9 +367,9 @@ def cache_formula(
     """
     model = listed(model)
     cache_bytes(  # checks all
-        model, batch=batch, context=context, dtype_bytes=dtype_bytes, storage=storage
+        model, batch=batch, context=context, dtype_bytes=dtype_bytes, storage=storage, ranks=ranks
     )
-    kinds = keeping_kinds(model)
+    kinds = keeping_kinds(model, ranks)
     alike = len({tuple(_spans(kind.sizes, context)) for kind in kinds}) == 1
     if isinstance(storage, Paged) and alike:  # pages of all layers hold all tokens
         kinds = [LayerKind(sum(kind.layers for kind in kinds), None, kinds[0].sizes)]

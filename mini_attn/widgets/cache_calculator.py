@@ -82,15 +82,12 @@ def _plain(config: ModelConfig) -> ModelConfig:
     return replace(config, **changes, n_kv_shared_layers=0, spans=())
 
 
-def _longest_context(
-    config: ModelConfig, storage: cost.Ring | cost.Paged, batch: int, most: int
-) -> int | None:
+def _longest_context(config: ModelConfig, most: int, **use: Any) -> int | None:
     """The longest context whose cache has at most so many numbers; None if any has."""
 
     def fits(context: int) -> bool:
         # One byte a number makes the bytes a count of numbers.
-        use = {"batch": batch, "context": context, "dtype_bytes": 1}
-        return cost.cache_bytes(config, **use, storage=storage) <= most
+        return cost.cache_bytes(config, context=context, dtype_bytes=1, **use) <= most
 
     if not config.n_full_layers and fits(config.window or 0):
         return None
@@ -116,35 +113,41 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        In bytes ``bytes_per_token``, ``total_bytes``, ``weight_bytes`` (rounded up),
-        ``device_bytes``, ``left_bytes`` (beside the weights, at least 0) and ``mha_bytes`` (one
-        key/value head per query head, all tokens kept in all layers); as counts
+        In bytes, all of one device, ``bytes_per_token``, ``total_bytes``, ``weight_bytes``
+        (rounded up), ``device_bytes``, ``left_bytes`` (beside the weights, at least 0) and
+        ``mha_bytes`` (one key/value head per query head, all tokens kept in all layers); as counts
         ``max_sequences`` at the given context and ``max_context`` at the given batch (None if no
         context is too long); ``formula``, as from `mini_attn.cost.cache_formula`.
 
     Raises
     ------
     ConfigError
-        If own numbers contradict each other, or 4-bit numbers do not fill whole bytes.
+        If own numbers contradict each other, 4-bit numbers do not fill whole bytes, or devices
+        can't share the heads evenly.
 
     Notes
     -----
     Scales count in the types whose name says a group: ``nvfp4``, ``mxfp4``, ``int4-grouped`` and
     ``int2-grouped`` (groups of 32, scale and zero in float16). Sequences that share a prefix are
-    kept in pages of 16 tokens.
+    kept in pages of 16 tokens. Several devices split the heads (`mini_attn.cost.cache_bytes`,
+    ``ranks``), and each has an equal share of the weights: that norms and the matrices of copied
+    heads are on all of them is left out.
 
     Examples
     --------
     >>> CacheCalculator(model="gpt2", batch=1, context=100, dtype="float32").result()["total_bytes"]
     7372800
+    >>> [CacheCalculator(ranks=ranks).result()["total_bytes"] >> 20 for ranks in (1, 8, 16)]
+    [16384, 2048, 2048]
     """
     config = _config(state)
     bits = BITS[state["dtype"]]
+    ranks, storage = state["ranks"], _storage(config, state["shared"])
     use = {"batch": state["batch"], "context": state["context"], "dtype_bytes": bits / 8}
-    storage = _storage(config, state["shared"])
+    use |= {"ranks": ranks}
     own = state["model"] == OWN
     parameters = state["parameters"] if own else cost.parameter_count(config)
-    weights = -(-parameters * round(4 * BITS[state["weight_dtype"]]) // 32)
+    weights = -(-parameters * round(4 * BITS[state["weight_dtype"]]) // (32 * ranks))
     device = cost.DEVICES.get(state["device"])
     memory = device.memory_bytes if device else state["device_gb"] * GB
     left = max(0, memory - weights)
@@ -154,14 +157,16 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
         for n in (1, 2)
     )  # the first sequence brings the prefix
     return {
-        "bytes_per_token": cost.cache_bytes_per_token(config, dtype_bytes=bits / 8),
+        "bytes_per_token": cost.cache_bytes_per_token(config, dtype_bytes=bits / 8, ranks=ranks),
         "total_bytes": cost.cache_bytes(config, **use, storage=storage),
         "weight_bytes": weights,
         "device_bytes": memory,
         "left_bytes": left,
         "mha_bytes": cost.cache_bytes(_plain(config), **use, storage=cost.Contiguous()),
         "max_sequences": 1 + (most - one) // (two - one) if one <= most else 0,
-        "max_context": _longest_context(config, storage, state["batch"], most),
+        "max_context": _longest_context(
+            config, most, batch=state["batch"], storage=storage, ranks=ranks
+        ),
         "formula": cost.cache_formula(config, **use, storage=storage),
     }
 
@@ -203,6 +208,8 @@ class CacheCalculator(LivingWidget):
         Key of `mini_attn.cost.DEVICES`, or ``"own"``.
     device_gb : int
         Memory of one's own device in GB of 1e9 bytes, 1 to 100,000.
+    ranks : {1, 2, 4, 8, 16}
+        Devices that split the heads of each layer, and the weights: what one of them keeps.
 
     Raises
     ------

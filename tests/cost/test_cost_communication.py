@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -144,6 +146,29 @@ def test_caches_of_the_shares_hold_so_much(kv, ranks, tokens):
     assert ranks * each == copies * cost.cache_bytes(model, **asked)
 
 
+@given(
+    kv=st.sampled_from([1, 2, 4, 8]), ranks=st.sampled_from([1, 2, 4, 8, 16]),
+    tokens=st.integers(1, 40), shared=st.sampled_from([None, 0, 20]),
+)  # fmt: skip
+def test_every_way_to_count_a_cache_counts_a_devices(kv, ranks, tokens, shared):
+    """Bytes, bytes per token and formula are those of a model with only a device's heads."""
+    model = small("gqa", n_heads=16, n_kv_heads=kv, head_dim=2, v_head_dim=3, n_layers=3)
+    own = replace(model, n_heads=16 // ranks, n_kv_heads=max(1, kv // ranks))
+    storage = cost.Ring() if shared is None else cost.Paged(4, shared_tokens=shared)
+    use = {"batch": 2, "context": tokens, "storage": storage}
+    assert cost.cache_bytes(model, **use, ranks=ranks) == cost.cache_bytes(own, **use)
+    assert cost.cache_formula(model, **use, ranks=ranks) == cost.cache_formula(own, **use)
+    each = cost.cache_bytes_per_token(model, dtype_bytes=2, ranks=ranks)
+    assert each == 2 * 3 * cost.device_cache_values(model, ranks=ranks)
+
+
+def test_quantized_caches_split_by_heads():
+    use = {"batch": 2, "context": 100, "storage": cost.Quantized(4)}
+    sizes = [cost.cache_bytes(LLAMA, **use, ranks=ranks) for ranks in (1, 8, 16)]
+    assert sizes[0] == 8 * sizes[1]
+    assert sizes[1] == sizes[2]
+
+
 def test_positions_split_a_latent_where_heads_do_not():
     asked = {"ranks": 8, "batch": 1, "context": 8000}
     whole = cost.device_cache_bytes("deepseek-v3", scheme="tensor", **asked)
@@ -226,6 +251,11 @@ def test_what_no_devices_do_is_refused(asked, words):
 def test_heads_and_ranks_divide_one_another():
     with pytest.raises(ConfigError, match="12 ranks can't share 8 key/value heads"):
         cost.device_cache_bytes(LLAMA, ranks=12, batch=1, context=1)
+    with pytest.raises(ConfigError, match="8 ranks can't share n_heads = 12"):
+        cost.cache_bytes_per_token(small("mqa", n_heads=12), ranks=8)
+    for bad in (0, 1.5, True):
+        with pytest.raises(ConfigError, match="ranks"):
+            cost.cache_bytes(LLAMA, batch=1, context=1, ranks=bad)
     with pytest.raises(ConfigError, match="10 tokens"):
         cost.ring_pairs(10, ranks=2, order="zigzag")
     with pytest.raises(ConfigError, match="order"):

@@ -71,6 +71,97 @@ def test_javascript_equals_cost_on_every_model() -> None:
     assert not any("error" in figure for figure in figures)
 
 
+def test_every_model_on_several_devices() -> None:
+    """Where the package would split its heads, each device's figures; elsewhere both refuse."""
+    counts = SCHEMA["ranks"]["values"]
+    states = [{**DEFAULTS, "model": name, "ranks": n} for name in MODELS for n in counts]
+    for state, figures in zip(states, compare(states), strict=True):
+        model, ranks = MODELS[state["model"]], state["ranks"]
+        assert ("error" in figures) == bool(model.n_heads % ranks), state
+        if "error" not in figures:
+            asked = {"ranks": ranks, "batch": state["batch"], "context": state["context"]}
+            assert int(figures["total_bytes"]) == cost.device_cache_bytes(model, **asked)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"ranks": 8}, "1 of 8 KV heads. Everything is split."),
+        (
+            {"ranks": 16},
+            "1 of 8 KV heads. Beyond 8 devices, the cache no longer shrinks: heads are copied.",
+        ),
+        ({"ranks": 8, "model": "deepseek-v3"}, "all latents and RoPE keys. This cache doesn't"),
+        ({"ranks": 2, "model": "starcoder-15b"}, "the only KV head. This cache doesn't shrink."),
+        (
+            {"ranks": 8, "model": "gemma-4-31b"},
+            "1 of 4 KV heads in global layers and 2 of 16 KV heads in windowed layers. Beyond 4 "
+            "devices, the cache of global layers no longer shrinks: heads are copied.",
+        ),
+        (
+            {"ranks": 16, "model": "own", "attention": "indexed"},
+            "1 of 8 KV heads and all index keys. Beyond 8 devices, the cache no longer shrinks: "
+            "heads are copied. Index keys don't shrink.",
+        ),
+    ],
+)
+def test_what_no_longer_shrinks_is_said(state: dict[str, Any], words: str) -> None:
+    body = """
+    const { compute, settle, draw, describe, table } = living.registry.cache_calculator;
+    const result = compute(settle(input));
+    return [describe(result), table(result), draw(result)];"""
+    said, told, picture = run(body, {**DEFAULTS, **state})
+    assert words in said
+    assert words in told["rows"][0][1]
+    drawn = " ".join(ET.fromstring(picture).itertext())
+    assert "cache of each device" in drawn
+    assert words.split(".")[0] in drawn
+    assert f"weights ÷ {state['ranks']}" in drawn
+
+
+def test_one_device_is_told_as_ever() -> None:
+    body = """
+    const { compute, settle, draw, describe, table } = living.registry.cache_calculator;
+    return input.map((state) => {
+      const result = compute(settle(state));
+      return [describe(result), table(result), draw(result)];
+    });"""
+    for model in ("llama-3-8b", "deepseek-v3", "gemma-4-31b"):
+        alone = {**DEFAULTS, "model": model}
+        before = {key: value for key, value in alone.items() if key != "ranks"}
+        told, untold = run(body, [alone, before])
+        assert told == untold
+        assert not any(word in str(told) for word in ("devices", "each device", "÷"))
+
+
+def test_the_formula_says_of_how_many_heads() -> None:
+    body = """
+    const { compute, settle, table } = living.registry.cache_calculator;
+    return table(compute(settle(input))).rows.at(-1)[1];"""
+    assert run(body, {**DEFAULTS, "ranks": 8}) == (
+        "2 × 32 layers × 1 of 8 KV heads × 128 × 2 bytes × 8,192 tokens × 16 sequences"
+        " = 2,147,483,648 bytes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"model": "gpt2", "ranks": 8}, "8 devices cannot share 12 query heads"),
+        (
+            {"model": "own", "n_heads": 12, "n_kv_heads": 6, "ranks": 4},
+            "4 devices cannot share 6 key/value heads",
+        ),
+    ],
+)
+def test_heads_that_devices_cannot_share_are_refused(state: dict[str, Any], words: str) -> None:
+    state = {**DEFAULTS, **state}
+    with pytest.raises(ConfigError, match="ranks can't share"):
+        calculate(state)
+    [theirs] = run(COMPUTE, [state])
+    assert words in theirs["error"]
+
+
 def random_state(source: random.Random) -> dict[str, Any]:
     """Own numbers anywhere inside the schema, small ones more often than large ones."""
     state = dict(DEFAULTS, model="own")
@@ -86,8 +177,11 @@ def random_state(source: random.Random) -> dict[str, Any]:
     some = source.choice((0, 0, source.randrange(state["n_layers"]), state["shared_layers"]))
     state["shared_layers"] = min(some, 511)
     state["shared"] = source.choice((0, state["shared"], state["context"], 17))
+    ranks = state["ranks"] = source.choice((1, 1, *SCHEMA["ranks"]["values"]))
     if source.random() < 0.8:
-        state["n_heads"] = state["n_kv_heads"] * source.choice((1, 2, 3, 8))
+        if ranks > 1 and source.random() < 0.9:  # heads that devices share, or of which they copy
+            state["n_kv_heads"] = max(1, int(ranks * source.choice((0, 0.25, 0.5, 1, 2, 3, 8))))
+        state["n_heads"] = state["n_kv_heads"] * source.choice((1, 2, 3, 8, ranks, ranks))
         state["n_heads"] = min(state["n_heads"], 512)
     return state
 
@@ -97,9 +191,13 @@ def test_javascript_equals_cost_on_own_numbers() -> None:
     largest = {key: entry.get("max", DEFAULTS[key]) for key, entry in SCHEMA.items()}
     largest |= {"model": "own", "attention": "mha", "dtype": "float32", "shared": 0}
     largest |= {"shared_layers": 0}
-    figures = compare([*(random_state(source) for _ in range(1500)), largest])
+    states = [*(random_state(source) for _ in range(1500)), largest]
+    figures = compare(states)
     refused = sum("error" in figure for figure in figures)
     assert 50 < refused < 750  # both kinds were met
+    met = zip(states, figures, strict=True)
+    shared = [s["n_kv_heads"] < s["ranks"] for s, f in met if s["ranks"] > 1 and "error" not in f]
+    assert sum(shared) > 100 < len(shared) - sum(shared)  # heads copied, and heads split
     assert any(figure.get("max_context") is None for figure in figures if "error" not in figure)
     assert int(figures[-1]["total_bytes"]) > 2**53  # more than a JavaScript number holds exactly
 
@@ -145,6 +243,7 @@ def test_models_whose_layers_differ_are_counted_by_kind(monkeypatch: pytest.Monk
         use = {
             "dtype": source.choice(list(BITS)), "context": source.choice((1, 100, 8192, 10**6)),
             "batch": source.choice((1, 3, 16)), "shared": source.choice((0, 0, 40)),
+            "ranks": source.choice((1, 2, 4, 8)),
         }  # fmt: skip
         [entry] = data._models()
         states.append({**DEFAULTS, **use, **entry, "model": "own"})
@@ -400,6 +499,7 @@ def test_pictures_are_well_formed(width: int) -> None:
         for name in MODELS
         for context in (1, 10_485_760)
     ]
+    states += [{**DEFAULTS, "model": name, "ranks": ranks} for name in MODELS for ranks in (2, 16)]
     body = """
     const { compute, settle, draw, describe } = living.registry.cache_calculator;
     return input.states.map((state) => {
@@ -451,7 +551,7 @@ def test_numbers_of_half_a_byte_must_pair_up() -> None:
         {"batch": float("inf")}, {"n_layers": True}, {"n_layers": "12"}, {"n_layers": None},
         {"model": "gpt5"}, {"model": "<script>alert(1)</script>"}, {"dtype": "float7"},
         {"device": ["h100"]}, {"parameters": 10**14}, {"unknown": 1},
-        {"model": "gpt2", "n_layers": 32},
+        {"model": "gpt2", "n_layers": 32}, {"ranks": 3}, {"ranks": 32},
     ],
 )  # fmt: skip
 def test_bad_states_are_refused(bad: dict[str, Any]) -> None:

@@ -88,8 +88,20 @@ export function sharingFault(kinds, { n_layers, shared_layers }) {
   return `the last ${shared_layers} of ${n_layers} layers read another layer's cache, and no layer before them ${sees}`;
 }
 
+// What each of several devices keeps of a layer whose heads are split: its own, or a copy of one.
+function shareOf(kind, ranks) {
+  const split = LAYOUTS.get(kind.sizes.attention).cache.some(({ factors }) => factors.includes("n_kv_heads"));
+  const { n_kv_heads } = kind.sizes;
+  const heads = split ? n_kv_heads : 1; // a latent is one for all heads
+  if (heads % ranks && ranks % heads) {
+    throw new Contradiction(`${ranks} devices cannot share ${heads} key/value heads evenly, nor keep copies of them evenly.`);
+  }
+  const own = split ? Math.max(1, heads / ranks) : n_kv_heads;
+  return { ...kind, sizes: { ...kind.sizes, n_kv_heads: own, of_heads: heads } };
+}
+
 function effectiveSizes(state) {
-  const sizes = { ...MODELS.get(state.model), ...settle(state) };
+  const sizes = { ranks: 1, ...MODELS.get(state.model), ...settle(state) };
   const layout = LAYOUTS.get(sizes.attention);
   for (const [name, value] of Object.entries(layout.fixed)) sizes[name] = sizes[value] ?? value; // a size, or its number
   if (sizes.n_heads % sizes.n_kv_heads) {
@@ -98,12 +110,16 @@ function effectiveSizes(state) {
         "the first must be a multiple of the second.",
     );
   }
+  if (sizes.n_heads % sizes.ranks) {
+    throw new Contradiction(`${sizes.ranks} devices cannot share ${sizes.n_heads} query heads evenly.`);
+  }
   if (!layout.shares_layers) sizes.shared_layers = 0;
   const windowed = layout.length_rule === "window";
   const kinds = kindsOf(sizes, windowed, sizes.shared_layers);
   const fault = sharingFault(kinds, sizes);
   if (fault) throw new Contradiction(`${fault[0].toUpperCase()}${fault.slice(1)}.`);
-  return { sizes, layout, kinds: kinds.map((kind) => ({ ...kind, windowed, fields: fieldNumbers(LAYOUTS.get(kind.sizes.attention), kind.sizes) })) };
+  const shares = kinds.map((kind) => shareOf(kind, sizes.ranks));
+  return { sizes, layout, kinds: shares.map((kind) => ({ ...kind, windowed, fields: fieldNumbers(LAYOUTS.get(kind.sizes.attention), kind.sizes) })) };
 }
 
 // The slots of a layer: tokens kept for each sequence, and tokens that are stored once for all.
@@ -115,7 +131,7 @@ function slotsOf({ window, windowed, fields, sizes: { shared } }, context) {
   const once = Math.floor(Math.min(shared, context - 1) / BLOCK) * BLOCK;
   return { kept: Math.ceil(context / BLOCK) * BLOCK - once, once, rule: "pages" };
 }
-const layerTerms = (kinds, context) => kinds.map((kind) => ({ layers: kind.keeps, fields: kind.fields, ...slotsOf(kind, context) }));
+const layerTerms = (kinds, context) => kinds.map((kind) => ({ layers: kind.keeps, fields: kind.fields, heads: kind.sizes.of_heads, ...slotsOf(kind, context) }));
 
 const product = (values) => values.reduce((a, b) => a * BigInt(b), 1n);
 
@@ -187,7 +203,7 @@ function longestContext(kinds, batch, most) {
 function plainOf(kinds) {
   const mha = LAYOUTS.get("mha");
   return kinds.map(({ layers, sizes }) => {
-    const plain = { ...sizes, n_kv_heads: sizes.n_heads, shared: 0 };
+    const plain = { ...sizes, n_kv_heads: sizes.n_heads / sizes.ranks, shared: 0 };
     return { keeps: layers, window: null, sizes: plain, fields: fieldNumbers(mha, plain) };
   });
 }
@@ -197,7 +213,8 @@ export function cacheCost(state) {
   const bits = BITS[sizes.dtype];
   const terms = layerTerms(kinds, sizes.context);
   const total = wholeBytes(numbersOf(terms, BigInt(sizes.batch)), bits);
-  const weights = (BigInt(sizes.parameters) * quarters(BITS[sizes.weight_dtype]) + 31n) / 32n; // the last byte is filled
+  const parts = 32n * BigInt(sizes.ranks);
+  const weights = (BigInt(sizes.parameters) * quarters(BITS[sizes.weight_dtype]) + parts - 1n) / parts; // the last byte is filled
   const device = DEVICES.get(sizes.device);
   const memory = device ? BigInt(device.memory_bytes) : product([sizes.device_gb, GB]);
   const left = memory > weights ? memory - weights : 0n;

@@ -22,6 +22,7 @@ const controls = [
     key: "device_gb", label: "Its memory", unit: "GB", kind: "number", group: "What runs where",
     when: (state) => state.device === OWN,
   },
+  { key: "ranks", label: "Devices, heads split", kind: "select", options: schema.ranks.values, group: "What runs where" },
   { key: "batch", label: "Sequences (batch)", kind: "log", group: "How it is used" },
   { key: "context", label: "Tokens per sequence (context)", kind: "log", group: "How it is used" },
   {

@@ -5,7 +5,7 @@ import { handy } from "../core/drag.js";
 import { scaleLinear, scaleLog } from "d3-scale";
 
 import {
-  binarySize, count, counts, formula, grouped, numberText, roundSize, saving, size,
+  binarySize, count, counts, deviceWords, formula, grouped, numberText, roundSize, saving, size, splitWords, weightWords,
 } from "./words.js";
 import { grip, hatching, inLines, line, reachOf, round } from "../core/svg.js";
 import { escape } from "../core/text.js";
@@ -38,8 +38,8 @@ function wrapped(words, y, width, kind, x = 0) {
 
 function figures(result, width) {
   const cards = [
-    ["the cache", "cache", binarySize(result.total_bytes)],
-    ["compared with weights", "beside", `weights ${size(result.weight_bytes)}`],
+    [result.sizes.ranks > 1 ? "cache of each device" : "the cache", "cache", binarySize(result.total_bytes)],
+    ["compared with weights", "beside", weightWords(result)],
     ["one token takes", "token", `${grouped(result.bytes_per_token)} bytes`],
     ["sequences that fit", "fit", `of ${count(result.sizes.context, "token")}`],
   ];
@@ -58,8 +58,11 @@ function figures(result, width) {
   }).join("");
   const rows = Math.ceil(cards.length / columns);
   const height = rows * (tall + 12) - 12;
-  const less = saving(result) ? wrapped(saving(result), height + 22, width, "note") : { inside: "", height: 0 };
-  return { inside: inside + less.inside, height: height + less.height };
+  const notes = [saving(result), splitWords(result)].filter(Boolean).reduce((above, words) => {
+    const next = wrapped(words, height + above.height + 22, width, "note");
+    return { inside: above.inside + next.inside, height: above.height + next.height };
+  }, { inside: "", height: 0 });
+  return { inside: inside + notes.inside, height: height + notes.height };
 }
 
 function bar(result, width) {
@@ -85,13 +88,13 @@ function bar(result, width) {
       + mark("line", { x1: x(memory), x2: x(memory), y1: top - 8, y2: top + tall + 6, class: "calc-limit" })
     : "";
   const last = over
-    ? ["beyond", `${size(weights + cache - memory)} too much for the ${result.device_name}`]
-    : ["free", `free ${size(memory - weights - cache)} of the ${result.device_name}`];
-  const key = keyLine([["weights", `weights ${size(weights)}`], ["cache", `cache ${size(cache)}`], last], width);
+    ? ["beyond", `${size(weights + cache - memory)} too much for ${deviceWords(result)}`]
+    : ["free", `free ${size(memory - weights - cache)} of ${deviceWords(result)}`];
+  const key = keyLine([["weights", weightWords(result)], ["cache", `cache ${size(cache)}`], last], width);
   return {
-    inside: text(0, 14, `Memory of the device, in ${name}`, "title")
+    inside: text(0, 14, `Memory of ${result.sizes.ranks > 1 ? "each" : "the"} device, in ${name}`, "title")
       + mark("rect", { x: 0.5, y: top, width: x(Math.max(memory, weights + cache)), height: tall, class: "calc-free" })
-      + piece(0, weights, "weights", `weights ${size(weights)}`)
+      + piece(0, weights, "weights", weightWords(result))
       + piece(weights, weights + cache, "cache", `cache ${size(cache)}`)
       + limit + ticks + group(top + tall + 32, key.inside),
     height: top + tall + 32 + key.height,
@@ -203,11 +206,11 @@ function chart(result, width, at) {
   const plain = result.mha_bytes > result.total_bytes;
   const curves = [result.bytesAt, ...(plain ? [result.mhaBytesAt] : [])];
   return {
-    inside: text(0, 14, `Cache against tokens, ${count(result.sizes.batch, "sequence")}`, "title")
+    inside: text(0, 14, `${result.sizes.ranks > 1 ? "Each device's cache" : "Cache against tokens"}, ${count(result.sizes.batch, "sequence")}`, "title")
       + chartAxes(x, y, width, height, left)
       + room(x, y, result)
       + level(x, y, result.device_bytes, "device", `device ${roundSize(result.device_bytes)}`, close && !below, curves)
-      + level(x, y, result.weight_bytes, "weights", `weights ${size(result.weight_bytes)}`, close && below, curves)
+      + level(x, y, result.weight_bytes, "weights", weightWords(result), close && below, curves)
       + (plain ? curve(x, y, result.mhaBytesAt, "mha") : "")
       + curve(x, y, result.bytesAt, "cache")
       + here(x, y, result, at),
@@ -253,7 +256,7 @@ function chips(result, width) {
   const units = `${size(result.total_bytes)} (1 GB = 10⁹ bytes) · ${binarySize(result.total_bytes)} (1 GiB = 2³⁰ bytes)`;
   const scales = result.bits <= 8 ? " · without the scales that quantized values need too" : "";
   return {
-    inside: text(0, 14, "The formula with these numbers", "title") + inside
+    inside: text(0, 14, result.sizes.ranks > 1 ? "The formula, for each device" : "The formula with these numbers", "title") + inside
       + text(0, y + 76, exact, "figure")
       + wrapped(units + scales, y + 98, width, "quiet").inside,
     height: y + 84 + wrapped(units + scales, y + 98, width, "quiet").height,

@@ -1,10 +1,10 @@
 // The calculator in words and numbers: units, the formula with its numbers put in, the
 // sentence that is read aloud and the table. The picture writes the same words.
-import { BITS, OWN_SIZES, spansOf } from "./compute.js";
+import { BITS, OWN, OWN_SIZES, spansOf } from "./compute.js";
 
 const SAID = OWN_SIZES.filter(({ word }) => word);
 const FACTOR_WORDS = {
-  n_kv_heads: "KV heads", head_dim: "head size", v_head_dim: "value size",
+  head_dim: "head size", v_head_dim: "value size",
   ...Object.fromEntries(SAID.map(({ name, word }) => [name, word])),
 };
 // Why each number is in the product.
@@ -90,8 +90,11 @@ function inBrackets(groups, between) {
   return groups.length > 1 ? [sign("("), ...inside, sign(")")] : inside;
 }
 
-const factorWords = (field) =>
-  field.factors.map((factor) => number(factor.value, FACTOR_WORDS[factor.name] ?? factor.name));
+// Of heads that devices share, a number says of how many.
+const headWords = (value, heads) => (value === heads ? number(value, "KV heads")
+  : { value, label: `of ${heads} KV heads`, why: "the heads of each device; query heads leave nothing in the cache" });
+const factorWords = (field, heads) => field.factors.map(({ name, value }) => (
+  name === "n_kv_heads" ? headWords(value, heads) : number(value, FACTOR_WORDS[name] ?? name)));
 
 function sameFactors(fields) {
   const values = fields.map((field) => field.factors.map((factor) => factor.value).join());
@@ -117,10 +120,10 @@ function blockWords(fields, term) {
 }
 
 // Numbers of a token in so many layers: 2 × layers × KV heads × head size, where values are as keys.
-function tokenWords(fields, layers) {
+function tokenWords(fields, heads, layers) {
   return sameFactors(fields)
-    ? [[number(2, "keys and values")], layers, ...factorWords(fields[0]).map((word) => [word])]
-    : [inBrackets(fields.map((field) => join(factorWords(field).map((w) => [w]), "×")), "+"), layers];
+    ? [[number(2, "keys and values")], layers, ...factorWords(fields[0], heads).map((word) => [word])]
+    : [inBrackets(fields.map((field) => join(factorWords(field, heads).map((w) => [w]), "×")), "+"), layers];
 }
 
 const factorsIn = ({ fields }) => JSON.stringify(fields.map(({ factors }) => factors));
@@ -164,14 +167,14 @@ export function formula(result) {
     // Where keys and values differ as well, one number stands for both: few enough stay to look at.
     const alike = terms.every((term) => sameFactors(term.fields));
     const both = ({ fields: own }) => [number(own.reduce((all, { numbers }) => all + Number(numbers), 0), "values")];
-    const inOne = (term, layers) => (alike ? tokenWords(term.fields, layers) : [both(term), layers]);
+    const inOne = (term, layers) => (alike ? tokenWords(term.fields, term.heads, layers) : [both(term), layers]);
     const kinds = terms.map((term, i) => join([...inOne(term, [words[i].layers]), [words[i].tokens]], "×"));
     return join([inBrackets(kinds, "+"), [each], [sequences]], "×");
   }
   const alone = terms.length === 1;
   const layers = alone ? [words[0].layers]
     : inBrackets(words.map((word) => [word.layers, sign("×"), word.tokens]), "+");
-  const perLayer = tokenWords(fields, layers);
+  const perLayer = tokenWords(fields, terms[0].heads, layers);
   const { once } = terms[0];
   if (once) {
     const own = inBrackets([[words[0].tokens], ...blocks.own], "+");
@@ -185,7 +188,7 @@ export function formula(result) {
 const withUnit = ({ value, label }) => {
   const shown = value === 0.5 ? "½" : grouped(value);
   const quiet = ["keys and values", "head size", "value size", ""].includes(label);
-  const word = value === 1 ? label.replace(/ies$/, "y").replace(/s$/, "") : label;
+  const word = value === 1 && !label.startsWith("of ") ? label.replace(/ies$/, "y").replace(/s$/, "") : label;
   return quiet ? shown : `${shown} ${value === 0.5 ? "byte" : word}`;
 };
 
@@ -207,19 +210,49 @@ function fitWords(result) {
   };
 }
 
+export const deviceWords = ({ sizes, device_name }) => (sizes.ranks === 1 ? `the ${device_name}`
+  : sizes.device === OWN ? `each device's ${device_name}` : `each ${device_name}`);
+
+export const weightWords = ({ sizes: { ranks }, weight_bytes }) => `weights${ranks > 1 ? ` ÷ ${ranks}:` : ""} ${size(weight_bytes)}`;
+
+const listed = (words) => [words.slice(0, -1).join(", "), ...words.slice(-1)].filter(Boolean).join(" and ");
+
+const splits = ({ factors }) => factors.some(({ name }) => name === "n_kv_heads");
+const layersOf = ({ rule }) => `${rule === "window" ? "windowed" : "global"} layers`;
+
+// What each of several devices keeps, and what no longer shrinks.
+export function splitWords({ sizes: { ranks }, terms }) {
+  if (ranks === 1) return "";
+  const fields = terms.flatMap((term) => term.fields);
+  const whole = [...new Set(fields.filter((field) => !splits(field)).map(({ name }) => `${name.replace("rope", "RoPE").replace(/s$/, "")}s`))];
+  const kinds = fields.some(splits) ? [...new Map(terms.map((term) => [term.heads, term])).values()] : [];
+  const alone = kinds.length === 1;
+  const kept = kinds.map((term) => (term.heads === 1 ? "the only KV head" : `${Math.max(1, term.heads / ranks)} of ${term.heads} KV heads`)
+    + (alone ? "" : ` in ${layersOf(term)}`));
+  const each = `Each of the ${ranks} devices keeps ${listed([...kept, ...(whole.length ? [`all ${listed(whole)}`] : [])])}.`;
+  if (kinds.every(({ heads }) => heads === 1)) return `${each} This cache doesn't shrink.`;
+  const still = kinds.filter(({ heads }) => heads < ranks).map((term) => {
+    const what = alone ? "the cache" : `the cache of ${layersOf(term)}`;
+    return term.heads === 1 ? `T${what.slice(1)} doesn't shrink.` : `Beyond ${term.heads} devices, ${what} no longer shrinks: heads are copied.`;
+  });
+  if (whole.length) still.push(`${whole[0][0].toUpperCase()}${listed(whole).slice(1)} don't shrink.`);
+  return [each, ...(still.length ? still : ["Everything is split."])].join(" ");
+}
+
 export function verdict(result) {
-  const { left_bytes, total_bytes, weight_bytes, device_bytes, device_name } = result;
-  if (weight_bytes > device_bytes) return `The weights alone don't fit on the ${device_name}.`;
+  const { left_bytes, total_bytes, weight_bytes, device_bytes } = result;
+  const device = deviceWords(result);
+  if (weight_bytes > device_bytes) return `The weights alone don't fit on ${device}.`;
   const many = result.max_sequences === 0n ? "no such sequence fits"
     : `${count(result.max_sequences, "such sequence")} ${result.max_sequences > 1n ? "fit" : "fits"}`;
   if (total_bytes > left_bytes) {
-    return `That's ${size(total_bytes - left_bytes)} more than the ${device_name} has left. With the weights, ${many}.`;
+    return `That's ${size(total_bytes - left_bytes)} more than ${device} has left. With the weights, ${many}.`;
   }
-  return `Together they take ${size(total_bytes + weight_bytes)} of the ${device_name}. With the weights, ${many}.`;
+  return `Together they take ${size(total_bytes + weight_bytes)} of ${device}. With the weights, ${many}.`;
 }
 
 function comparedWithWeights(result) {
-  const weights = `the weights (${size(result.weight_bytes)})`;
+  const weights = `${result.sizes.ranks > 1 ? "its share of " : ""}the weights (${size(result.weight_bytes)})`;
   if (result.total_bytes === result.weight_bytes) return `exactly as much as ${weights}`;
   if (result.total_bytes > result.weight_bytes) return `more than ${weights}`;
   return `${ratio(result.total_bytes, result.weight_bytes)} times ${weights}`;
@@ -230,37 +263,40 @@ export function saving(result) {
   const factor = times(result.mha_bytes, result.total_bytes);
   const layers = sharing(result) ? " in every layer" : "";
   const every = result.layout.length_rule === "window" ? " and every token kept" : "";
-  return `${factor}× smaller than with one KV head per query head${layers}${every}`;
+  const each = result.sizes.ranks > 1 ? " on each device" : "";
+  return `${factor}× smaller${each} than with one KV head per query head${layers}${every}`;
 }
 
 export function describe(result) {
   if (result.error) return `These numbers don't go together: ${result.error}`;
   const { sizes, title, total_bytes } = result;
-  const used = `${title}, ${count(sizes.batch, "sequence")} of ${count(sizes.context, "token")}`;
-  const takes = `the cache takes ${size(total_bytes)} in ${sizes.dtype}, ${comparedWithWeights(result)}.`;
+  const several = sizes.ranks > 1;
+  const used = `${title}, ${count(sizes.batch, "sequence")} of ${count(sizes.context, "token")}${several ? ` on ${sizes.ranks} devices` : ""}`;
+  const takes = `the cache ${several ? "of each " : ""}takes ${size(total_bytes)} in ${sizes.dtype}, ${comparedWithWeights(result)}.`;
   const { n_layers, shared_layers: n } = sizes;
   const kept = sharing(result) ? ` ${count(n, "layer")} of ${grouped(n_layers)} ${n > 1 ? "keep" : "keeps"} nothing and ${n > 1 ? "read" : "reads"} another layer's cache.` : "";
-  return `${used}: ${takes}${kept} ${verdict(result)}`;
+  return [`${used}: ${takes}${kept}`, splitWords(result), verdict(result)].filter(Boolean).join(" ");
 }
 
 const row = (label, bytes) => [label, `${grouped(bytes)} bytes`, size(bytes), binarySize(bytes)];
 
 export function table(result) {
-  const caption = "The cache in numbers";
-  if (result.error) return { caption, head: ["What", "Problem"], rows: [["Own numbers", result.error]] };
+  if (result.error) return { caption: "The cache in numbers", head: ["What", "Problem"], rows: [["Own numbers", result.error]] };
   const { sizes } = result;
+  const several = sizes.ranks > 1;
   const rows = [
     row("Cache, one token of one sequence", result.bytes_per_token),
     row(`Cache, ${count(sizes.batch, "sequence")} of ${count(sizes.context, "token")}`, result.total_bytes),
     row(`The same with one KV head per query head${sharing(result) ? " in every layer" : ""}`, result.mha_bytes),
-    row(`Weights, ${count(sizes.parameters, "parameter")} in ${sizes.weight_dtype}`, result.weight_bytes),
+    row(`Weights, ${several ? `1/${sizes.ranks} of ` : ""}${count(sizes.parameters, "parameter")} in ${sizes.weight_dtype}`, result.weight_bytes),
     row(`Memory: ${result.device_name}`, result.device_bytes),
     row("Left for the cache after the weights", result.left_bytes),
   ];
   if (sharing(result)) rows.unshift(["Layers that keep a cache", `${grouped(sizes.n_layers - sizes.shared_layers)} of ${grouped(sizes.n_layers)}`, "the others read one of theirs", ""]);
+  if (several) rows.unshift([`${sizes.ranks} devices`, splitWords(result), "", ""]);
   const { sequences, longest } = fitWords(result);
   return {
-    caption,
+    caption: several ? `Numbers of each of ${sizes.ranks} devices` : "The cache in numbers",
     head: ["What", "Exact", "1 GB = 10^9 bytes", "1 GiB = 2^30 bytes"],
     rows: [...rows, ["Fits with the weights", sequences, `${count(sizes.batch, "sequence")}: ${longest} each`, ""], ["Formula", formulaText(result), "", ""]],
   };
