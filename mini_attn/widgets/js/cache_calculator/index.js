@@ -22,13 +22,13 @@ const controls = [
     key: "device_gb", label: "Its memory", unit: "GB", kind: "number", group: "What runs where",
     when: (state) => state.device === OWN,
   },
-  { key: "ranks", label: "Devices, heads split", kind: "select", options: schema.ranks.values, group: "What runs where" },
   { key: "batch", label: "Sequences (batch)", kind: "log", group: "How it is used" },
   { key: "context", label: "Tokens per sequence (context)", kind: "log", group: "How it is used" },
   {
     key: "shared", label: "Tokens of a shared prefix", kind: "number", group: "How it is used",
     when: layoutIs(({ length_rule, cache }) => length_rule !== "window" && !cache.some(({ last }) => last)),
   },
+  { key: "ranks", label: "Devices that split the heads", kind: "select", options: schema.ranks.values, group: "How it is used" },
   {
     key: "attention", label: "Attention", kind: "select", options: variants,
     group: "Sizes: edit one for your own model",

@@ -210,7 +210,7 @@ function chart(result, width, at) {
       + chartAxes(x, y, width, height, left)
       + room(x, y, result)
       + level(x, y, result.device_bytes, "device", `device ${roundSize(result.device_bytes)}`, close && !below, curves)
-      + level(x, y, result.weight_bytes, "weights", weightWords(result), close && below, curves)
+      + level(x, y, result.weight_bytes, "weights", `weights ${size(result.weight_bytes)}`, close && below, curves)
       + (plain ? curve(x, y, result.mhaBytesAt, "mha") : "")
       + curve(x, y, result.bytesAt, "cache")
       + here(x, y, result, at),

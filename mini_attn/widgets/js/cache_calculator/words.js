@@ -242,7 +242,10 @@ export function splitWords({ sizes: { ranks }, terms }) {
 export function verdict(result) {
   const { left_bytes, total_bytes, weight_bytes, device_bytes } = result;
   const device = deviceWords(result);
-  if (weight_bytes > device_bytes) return `The weights alone don't fit on ${device}.`;
+  if (weight_bytes > device_bytes) {
+    return result.sizes.ranks > 1 ? `One share of the weights alone doesn't fit on the ${result.device_name}.`
+      : `The weights alone don't fit on ${device}.`;
+  }
   const many = result.max_sequences === 0n ? "no such sequence fits"
     : `${count(result.max_sequences, "such sequence")} ${result.max_sequences > 1n ? "fit" : "fits"}`;
   if (total_bytes > left_bytes) {
