@@ -90,14 +90,11 @@ export function sharingFault(kinds, { n_layers, shared_layers }) {
 
 // What each of several devices keeps of a layer whose heads are split: its own, or a copy of one.
 function shareOf(kind, ranks) {
-  const split = LAYOUTS.get(kind.sizes.attention).cache.some(({ factors }) => factors.includes("n_kv_heads"));
-  const { n_kv_heads } = kind.sizes;
-  const heads = split ? n_kv_heads : 1; // a latent is one for all heads
+  const heads = kind.sizes.n_kv_heads; // with latents, which count none, as many as query heads
   if (heads % ranks && ranks % heads) {
     throw new Contradiction(`${ranks} devices cannot share ${heads} key/value heads evenly, nor keep copies of them evenly.`);
   }
-  const own = split ? Math.max(1, heads / ranks) : n_kv_heads;
-  return { ...kind, sizes: { ...kind.sizes, n_kv_heads: own, of_heads: heads } };
+  return { ...kind, sizes: { ...kind.sizes, n_kv_heads: Math.max(1, heads / ranks), of_heads: heads } };
 }
 
 function effectiveSizes(state) {
