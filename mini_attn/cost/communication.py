@@ -54,6 +54,9 @@ class Collective:
         How many take part.
     calls : int
         How often it happens in a layer.
+    partial : bool
+        Whether these are parts of a sum that the receiver goes on adding to: they're sent in
+        float32, or in the values' own type where that is wider.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Collective:
     held: Fraction
     ranks: int
     calls: int = 1
+    partial: bool = False
 
     @property
     def values(self) -> Fraction:
@@ -126,19 +130,20 @@ class Communication:
 
     def values(self, tokens: int = 1) -> int | float:
         """Values that a rank sends in one layer for so many tokens, those of all ranks counted."""
-        return _plain(self._exact(tokens))
+        check_count("tokens", tokens)
+        return _plain(tokens * sum((each.values for each in self.collectives), Fraction(0)))
 
     def bytes(self, tokens: int = 1) -> int | float:
         """Bytes of these values."""
-        return _plain(self._exact(tokens) * Fraction(self.dtype_bytes))
+        check_count("tokens", tokens)
+        own = Fraction(self.dtype_bytes)
+        widths = [max(own, Fraction(4 * each.partial)) for each in self.collectives]
+        sent = zip(self.collectives, widths, strict=True)
+        return _plain(tokens * sum((each.values * width for each, width in sent), Fraction(0)))
 
     def seconds(self, link: Link, *, tokens: int = 1) -> float:
         """Time of a layer's messages on a link: ``messages * alpha + bytes / rate``."""
         return link.seconds(self.messages, float(self.bytes(tokens)))
-
-    def _exact(self, tokens: int) -> Fraction:
-        check_count("tokens", tokens)
-        return tokens * sum((each.values for each in self.collectives), Fraction(0))
 
 
 def _plain(number: Fraction) -> int | float:
@@ -199,7 +204,11 @@ def communication(
     In a ring, whatever a token leaves in the cache goes around, so MLA's latent does. Its
     backward pass sends keys and values around again, and behind them their gradients, which go
     home in the end. A split cache's partial outputs are as wide as a value, MLA's too: its ranks
-    turn what they gathered from latents into values before they merge.
+    turn what they gathered from latents into values before they merge. These outputs, the
+    gradients in a ring and the sums over experts are sent in float32 even where values have 16
+    bits. Beside the two sums of tensor parallel, a norm over all heads needs one for queries and
+    one for keys, and experts need the gradients of their weights. Gradients of weights that
+    several ranks hold don't depend on the tokens and are left out.
 
     References
     ----------
@@ -220,7 +229,9 @@ def communication(
     check_flag("backward", backward)
     if backward and scheme == "split-cache":
         raise ConfigError("a split cache serves decoding, which has no backward pass")
-    sizes = LayerSizes(model, model.kind_sizes(layer))
+    mixed = model.n_experts and layer >= model.n_dense_layers
+    routed = model.experts_per_token if mixed else 0
+    sizes = LayerSizes(model, {**model.kind_sizes(layer), "routed": routed})
     told = {"tensor": _tensor, "ring": _ring, "ulysses": _ulysses, "split-cache": _split_cache}
     return Communication(scheme, ranks, dtype_bytes, told[scheme](sizes, ranks, backward))
 
@@ -228,17 +239,30 @@ def communication(
 def _tensor(sizes: Any, ranks: int, backward: bool) -> tuple[Collective, ...]:
     """One sum after attention and one after the MLP, on the way back before them."""
     _check_shares(sizes, ranks)
-    halves = ["attention and MLP"] if sizes.parallel else ["attention", "MLP"]
-    width = Fraction(sizes.d_model)
-    return tuple(Collective("all_reduce", half, width, ranks) for half in halves)
+    width, routed = Fraction(sizes.d_model), bool(sizes.routed)
+    halves = (
+        {"attention and MLP": routed} if sizes.parallel else {"attention": False, "MLP": routed}
+    )
+    found = [
+        Collective("all_reduce", half, width, ranks, partial=experts and not backward)
+        for half, experts in halves.items()
+    ]
+    if sizes.qk_norm == "width":  # one sum of squares for queries and one for keys
+        norms = Collective("all_reduce", "norms", Fraction(1), ranks, calls=2, partial=True)
+        found.insert(0, norms)
+    if routed and backward:
+        weights = Fraction(sizes.routed)
+        found.append(Collective("all_reduce", "experts' weights", weights, ranks, partial=True))
+    return tuple(found)
 
 
 def _ring(sizes: Any, ranks: int, backward: bool) -> tuple[Collective, ...]:
     """A rank's own part of the tokens goes around, and back with gradients."""
     _check_scheme("ring", sizes)
     share = numbers_per_token(sizes) / ranks
-    around = Collective("exchange", "keys and values", share, ranks, calls=ranks - 1)
-    home = Collective("exchange", "their gradients", share, ranks, calls=ranks - 1)
+    calls = ranks - 1
+    around = Collective("exchange", "keys and values", share, ranks, calls)
+    home = Collective("exchange", "their gradients", share, ranks, calls, partial=True)
     return (around, home) if backward else (around,)
 
 
@@ -266,7 +290,7 @@ def _split_cache(sizes: Any, ranks: int, backward: bool) -> tuple[Collective, ..
     """Each rank's output of all heads, and the logarithm of its sum."""
     _check_scheme("split-cache", sizes)
     numbers = Fraction(sizes.n_heads * (sizes.v_head_dim + 1))
-    return (Collective("all_gather", "outputs and lse", numbers, ranks),)
+    return (Collective("all_gather", "outputs and lse", numbers, ranks, partial=True),)
 
 
 def _check_scheme(scheme: str, sizes: Any) -> None:

@@ -28,7 +28,7 @@ def test_llama_on_eight(scheme, values):
     """Worked by hand: 10,240 * 7/8 / 8; 2,048 / 8 * 7; two sums of 2 * 4,096 * 7/8."""
     told = cost.communication(LLAMA, ranks=8, scheme=scheme)
     assert told.values() == values
-    assert told.bytes() == 2 * values
+    assert told.bytes() == (4 if scheme == "split-cache" else 2) * values  # partial: float32
     assert told.values(100) == 100 * values
     assert sum(told.parts.values()) == values
 
