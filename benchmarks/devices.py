@@ -1,9 +1,9 @@
-r"""Split a decoder over processes, and print what they send and how long. ``make devices``.
+r"""Split a model over processes, and print what they send and how long. ``make devices``.
 
 Called without ``torchrun`` it starts so many processes here. On a cluster, or on a host with
 several GPUs, start it there with ``torchrun`` itself, on every host the same line::
 
-    torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint HOST:29400 \
+    torchrun --nnodes 2 --nproc-per-node 4 --rdzv-backend c10d --rdzv-endpoint HOST:29400 \
         -m benchmarks.devices
 
 Each process takes the GPU of its number on its host, by NCCL, or else the CPU, by gloo.
@@ -15,16 +15,14 @@ import argparse
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import torch
 
 import mini_attn.torch as mt
-from mini_attn.cost import Link, communication, fitted_link
-from mini_attn.errors import ConfigError
+from benchmarks.device_steps import Row, found_rows, link
+from mini_attn.cost import Link
 from mini_attn.models import MODELS
 from mini_attn.torch.parallel.ranks import Ranks
 from mini_attn.torch.parallel.tensor import parallelize
@@ -38,113 +36,97 @@ MODEL = replace(
 TINY = replace(
     MODEL, n_layers=2, d_model=16, n_heads=4, n_kv_heads=2, head_dim=4, v_head_dim=4, d_ff=16
 )
-SIZES = (2**10, 2**13, 2**16, 2**19, 2**21)  # bytes of the messages that tell alpha and beta
+CLOSE = 1e-3  # of the largest value; more is no rounding any more
 
 
-def timed(run: Callable[[], Any], device: torch.device, repeats: int) -> float:
-    """Return the shortest of some runs' seconds, after one that doesn't count."""
-    seconds = []
-    for _ in range(repeats + 1):
-        start = time.perf_counter()
-        run()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds[1:])
+def answers(ranks: Ranks, whole: Any, share: Any, prompt: int, new: int) -> str:
+    """Return whether both generate the same tokens, and what their caches take."""
+    tokens = torch.arange(prompt, device=ranks.device)[None] % whole.config.vocab_size
+    caches = [model.new_caches(1, prompt + new) for model in (whole, share)]
+    one, split = (
+        mt.generate(model, tokens, max_new_tokens=new, caches=kept)
+        for model, kept in zip((whole, share), caches, strict=True)
+    )
+    same = "the same tokens as" if torch.equal(one, split) else "OTHER TOKENS THAN"
+    all_bytes, own = (sum(cache.allocated_bytes for cache in kept) for kept in caches)
+    return f"greedy: {same} one process; caches: {own:,} of {all_bytes:,} bytes a rank"
 
 
-def link(ranks: Ranks, repeats: int) -> Link | None:
-    """Return the time of a message and of a byte; None where a busy machine hides them."""
-    samples, steps = [], 2 * (ranks.size - 1)
-    for n_bytes in SIZES:
-        x = torch.ones(n_bytes // 4, device=ranks.device)
-        seconds = timed(lambda x=x: ranks.all_reduce(x), ranks.device, repeats)
-        samples += [(steps, steps / ranks.size * n_bytes, seconds)]
-    try:
-        return fitted_link(samples)
-    except ConfigError:
-        return None
+def line(row: Row | str) -> str:
+    """Return a row as it's printed."""
+    if isinstance(row, str):
+        return f"not run: {row}"
+    predicted = "" if row.predicted is None else f"{1e3 * row.predicted:9.2f}"
+    times = f"{1e3 * row.one:10.2f}{1e3 * row.split:9.2f}{1e3 * row.talk:9.2f}{predicted}"
+    wrong = "" if row.equal else "  NOT AS COUNTED"
+    wrong += "" if row.error < CLOSE else f"  RESULTS DIFFER BY {row.error:.1e}"
+    return f"{row.name:<28}{row.counted:>11,.6g}{row.formula:>10,.6g}{times}{wrong}"
 
 
-def talk(ranks: Ranks, tokens: int, width: int, halves: int, repeats: int) -> float:
-    """Return the seconds of a step's all-reduces by themselves."""
-    x = torch.ones(1, tokens, width, device=ranks.device)
-
-    def sums() -> None:
-        for _ in range(halves):
-            ranks.all_reduce(x)
-
-    return timed(sums, ranks.device, repeats)
-
-
-def rows(ranks: Ranks, config: Any, prompt: int, new: int, repeats: int) -> list[Any]:
-    """Return a row for the prompt and one for a token: values, formula, seconds of each kind."""
-    model = mt.Decoder(config.decoder(), device=ranks.device)
-    share, halves = parallelize(model, ranks), 1 + 2 * config.n_layers
-    tokens = torch.arange(prompt, device=ranks.device)[None] % config.vocab_size
-    formula = communication(config, ranks=ranks.size, scheme="tensor", dtype_bytes=4)
-    wire, found = link(ranks, repeats), []
-    with torch.inference_mode():
-        for what, n in (("prompt", prompt), ("token", 1)):
-            ranks.sent.reset()
-            share(tokens[:, :n], last_only=True)
-            # The embedding is summed too; a layer has half of what is left, twice.
-            counted = ranks.sent.values["all_reduce"] / halves * 2 / n
-            seconds = [
-                timed(
-                    lambda one=one, n=n: one(tokens[:, :n], last_only=True), ranks.device, repeats
-                )
-                for one in (model, share)
-            ]
-            measured = talk(ranks, n, config.d_model, halves, repeats)
-            layer = formula.seconds(wire, tokens=n) if wire else float("nan")
-            predicted = layer / 2 * halves
-            found.append((what, n, counted, formula.values(), *seconds, measured, predicted))
-        caches = [one.new_caches(1, prompt + new) for one in (model, share)]
-        both = [
-            mt.generate(one, tokens, max_new_tokens=new, caches=kept)
-            for one, kept in zip((model, share), caches, strict=True)
-        ]
-    bytes_of = [sum(cache.allocated_bytes for cache in kept) for kept in caches]
-    return [found, bool(torch.equal(*both)), bytes_of, wire]
+def factor(rows: list[Row]) -> str:
+    """Return how far measured times of the messages are from the predicted ones, in words."""
+    ratios = {row.name: row.talk / row.predicted for row in rows if row.predicted}
+    if not ratios:
+        return "no prediction: this machine is too busy to tell a message's time from a byte's"
+    low, high = (best(ratios, key=lambda name: ratios[name]) for best in (min, max))
+    return (
+        f"talk, measured / predicted: from {ratios[low]:.2f} ({low}) to {ratios[high]:.2f} ({high})"
+    )
 
 
-def table(ranks: Ranks, config: Any, result: list[Any]) -> str:
+def table(
+    ranks: Ranks, config: Any, rows: list[Row | str], wire: Link | None, answered: str
+) -> str:
     """Return what rank 0 prints."""
-    found, equal, (whole, share), wire = result
     lines = [
-        f"{ranks.size} ranks on {ranks.device.type}, tensor parallel: {config.n_layers} layers, "
-        f"d_model {config.d_model}",
-        "this machine is too busy to tell a message's time from a byte's"
-        if wire is None
-        else f"a message takes {1e6 * wire.alpha_seconds:.0f} µs and "
-        f"{1e9 / wire.bytes_per_second:.2f} ns a byte (all-reduces of 1 kB to 2 MB)",
-        "",
-        f"{'step':<14}{'values per token,':>19}{'':>10}{'ms, one':>10}{'ms,':>9}{'of it':>9}"
-        f"{'pre-':>9}",
-        f"{'':<14}{'layer and device':>19}{'formula':>10}{'process':>10}{'split':>9}{'talk':>9}"
-        f"{'dicted':>9}",
+        f"{ranks.size} ranks on {ranks.device.type}: d_model {config.d_model}, {config.n_heads} "
+        f"heads, {config.n_kv_heads} of keys and values",
+        f"a decoder of {config.n_layers} layers; ring and Ulysses: the attention of one",
     ]
-    for what, n, counted, formula, one, split, measured, predicted in found:
-        name = f"{what} of {n}" if n > 1 else f"one {what}"
-        times = f"{1e3 * one:10.2f}{1e3 * split:9.2f}{1e3 * measured:9.2f}{1e3 * predicted:9.2f}"
-        lines.append(f"{name:<14}{counted:>19,.6g}{formula:>10,.6g}{times}")
-    same = "the same tokens as" if equal else "OTHER TOKENS THAN"
-    lines += ["", f"greedy: {same} one process; caches: {share:,} of {whole:,} bytes a rank"]
+    if wire is not None:
+        lines.append(
+            f"a message takes {1e6 * wire.alpha_seconds:.0f} µs and "
+            f"{1e9 / wire.bytes_per_second:.2f} ns a byte (collectives of 1 kB to 2 MB)"
+        )
+    lines += [
+        "",
+        f"{'step':<28}{'values*':>11}{'formula':>10}{'ms, one':>10}{'ms,':>9}{'of it':>9}"
+        f"{'pre-':>9}",
+        f"{'':<49}{'process':>10}{'split':>9}{'talk':>9}{'dicted':>9}",
+        *map(line, rows),
+        "* sent by a rank for each layer and token",
+        "",
+        answered,
+        factor([row for row in rows if isinstance(row, Row)]),
+    ]
     return "\n".join(lines)
+
+
+def status(rows: list[Row | str], answered: str) -> int:
+    """Return 0 if all that was sent is as counted, and all results are those of one process."""
+    right = all(row.equal and row.error < CLOSE for row in rows if isinstance(row, Row))
+    return 0 if right and "OTHER" not in answered else 1
+
+
+def home() -> str | None:
+    """Return where the ranks of this host compute: on CPUs unless each can have its own GPU."""
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    return "cpu" if torch.cuda.device_count() < here else None
 
 
 def work(tiny: bool) -> int:
     """Be one of the processes."""
-    sizes: Any = (TINY, 16, 4, 2) if tiny else (MODEL, PROMPT, NEW, 15)
+    config, prompt, new, repeats = (TINY, 16, 4, 2) if tiny else (MODEL, PROMPT, NEW, 15)
     torch.set_num_threads(1)
-    with Ranks.start(timeout=60.0) as ranks:
-        result = rows(ranks, *sizes)
-        ranks.barrier()
+    with Ranks.start(timeout=60.0, device=home()) as ranks, torch.inference_mode():
+        whole = mt.Decoder(config.decoder(), device=ranks.device)
+        share, wire = parallelize(whole, ranks), link(ranks, repeats)
+        rows = found_rows(ranks, config, whole, share, prompt, wire, repeats)
+        answered = answers(ranks, whole, share, prompt, new)
         if ranks.rank == 0:
-            print(table(ranks, sizes[0], result), flush=True)
-    found, equal = result[:2]
-    return 0 if equal and all(row[2] == row[3] for row in found) else 1
+            print(table(ranks, config, rows, wire, answered), flush=True)
+        ranks.barrier()  # torchrun ends the others when one of them says that something is wrong
+    return status(rows, answered)
 
 
 def main(words: list[str] | None = None) -> int:

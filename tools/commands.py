@@ -292,7 +292,7 @@ MEASURE = {
         (("benchmarks.on_gpu",),), more="The result goes to benchmarks/results.",
     ),
     "devices": Command(
-        "measure", "split a decoder over processes, and count what they send",
+        "measure", "split a model over processes; count and time what they send",
         (("benchmarks.devices",),),
         variables=(Variable("N", "how many processes, 2 or 4; otherwise 2", "--ranks"),),
         more="Several hosts or GPUs: benchmarks/devices.py has the line for torchrun.",
