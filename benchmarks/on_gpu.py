@@ -1,9 +1,9 @@
 """Test and measure on this machine's NVIDIA GPU, in at most nine minutes. ``make gpu``.
 
-First the tests that are marked ``gpu``, then every row of ``gpu.py``, in a process of its own, as
-a fault of a kernel takes its process with it. Each has a share of the time that is left. The
-result is written after every row, so that an end at any moment keeps what there is; another run
-on the same day and machine replaces row by row.
+First the tests that are marked ``gpu``, then, where there are several GPUs, ``make devices``, then
+every row of ``gpu.py``, in a process of its own, as a fault of a kernel takes its process with it.
+Each has a share of the time that is left. The result is written after every row, so that an end at
+any moment keeps what there is; another run on the same day and machine replaces row by row.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tools import ROOT
 DRY = ROOT / "_build/gpu"  # what is kept of a dry run, which measures nothing
 SECONDS = 520.0  # of the nine minutes; the rest is to start and to end
 TESTS_SHARE = 0.4
+DEVICES_SECONDS = 60.0  # for what takes more than one GPU
 # Compiled, and on the device where there is one.
 TESTS = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "tests/backends"]
 LINE = "row: "
@@ -70,6 +71,15 @@ def run_tests(command: list[str], seconds: float) -> dict[str, Any]:
             outcome = f"stopped after their share of {seconds:.0f} s"
     shown = " ".join(["pytest", *command[3:]])
     return {"command": shown, "outcome": outcome, "seconds": round(time.monotonic() - start)}
+
+
+def several(seconds: float) -> str:
+    """Run ``make devices`` by NCCL, if there are GPUs for it; the outcome, or why there's none."""
+    gpus = torch.cuda.device_count()
+    if gpus < 2:
+        return f"not measured: it takes 2 GPUs, and here {'is 1' if gpus else 'is none'}"
+    command = [sys.executable, "-m", "benchmarks.devices", f"--ranks={4 if gpus >= 4 else 2}"]
+    return str(run_tests(command, seconds)["outcome"])
 
 
 def follow(process: subprocess.Popen[str]) -> queue.Queue[str | None]:
@@ -156,9 +166,12 @@ def session(record: dict[str, Any], target: Path, *, dry: bool, seconds: float) 
     names = list(gpu.dry_rows())
     results = earlier(record, target)
     missing = {name: "not reached" for name in names if name not in results}
-    record |= {"tests": {"outcome": "not run"}, "missing": missing, "results": results}
+    record |= {"tests": {"outcome": "not run"}, "devices": "not run"}
+    record |= {"missing": missing, "results": results}
     record["tests"] = run_tests([*TESTS, *["--collect-only"] * dry], TESTS_SHARE * seconds)
     print(f"[gpu] tests: {record['tests']['outcome']}", flush=True)
+    record["devices"] = several(DEVICES_SECONDS)
+    print(f"[gpu] several devices: {record['devices']}", flush=True)
     keep(record, target)
     command = [sys.executable, "-m", "benchmarks.on_gpu", *["--dry"] * dry, "--rows"]
     for name, row in measured(names, command, end - time.monotonic()):
@@ -205,7 +218,9 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, before)
     kept = f"{target} with {len(record['results'])} rows" if target.exists() else "nothing"
     print(f"[gpu] kept: {kept}; missing: {', '.join(record['missing']) or 'none'}")
-    return 0 if not record["missing"] and record["tests"]["outcome"] == "passed" else 1
+    devices = record["devices"] == "passed" or record["devices"].startswith("not measured")
+    passed = record["tests"]["outcome"] == "passed" and devices
+    return 0 if passed and not record["missing"] else 1
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ def test_a_dry_run_measures_every_row_and_keeps_it(tmp_path):
     assert record["missing"] == {}
     assert record["tests"]["outcome"] == "passed"
     assert "-m gpu" in record["tests"]["command"]
+    assert record["devices"].startswith("not measured")
     for key in ("machine", "versions", "date", "command", "peak_memory_bytes"):
         assert record[key], key
     assert {"driver", "cuda", "gpu"} <= set(record)
@@ -102,12 +103,36 @@ def test_a_run_that_is_interrupted_keeps_what_it_has_and_the_next_adds_to_it(mon
         assert record["missing"] == dict.fromkeys(NAMES[turn + 1 :], "not reached")
 
 
+@pytest.mark.parametrize(
+    ("gpus", "ranks", "words"), [(0, 0, "none"), (1, 0, "is 1"), (2, 2, ""), (3, 2, ""), (8, 4, "")]
+)
+def test_several_gpus_are_measured_where_there_are_several(monkeypatch, gpus, ranks, words):
+    asked = []
+
+    def run_tests(command, seconds):
+        asked.append(command[1:])
+        return {**PASSED, "outcome": "failed, with exit status 1"}
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(on_gpu, "run_tests", run_tests)
+    said = on_gpu.several(60)
+    if not ranks:
+        assert asked == []
+        assert said.startswith("not measured: it takes 2 GPUs")
+        assert words in said
+        return
+    assert asked == [["-m", "benchmarks.devices", f"--ranks={ranks}"]]
+    assert said == "failed, with exit status 1"
+
+
 @pytest.mark.parametrize("outcome", ["passed", "failed, with exit status 1"])
 def test_the_exit_status_tells_of_tests_and_rows(monkeypatch, tmp_path, outcome):
     rows = [(name, {"sizes": "", "x": 1}) for name in NAMES]
     monkeypatch.setattr(on_gpu, "run_tests", lambda *_: {**PASSED, "outcome": outcome})
     monkeypatch.setattr(on_gpu, "measured", lambda *_: iter(rows))
     assert on_gpu.main(["--dry", "--out", str(tmp_path)]) == (outcome != "passed")
+    monkeypatch.setattr(on_gpu, "several", lambda _: "failed, with exit status 1")
+    assert on_gpu.main(["--dry", "--out", str(tmp_path)]) == 1
     monkeypatch.setattr(on_gpu, "measured", lambda *_: iter([*rows[:-1], (NAMES[-1], "it failed")]))
     assert on_gpu.main(["--dry", "--out", str(tmp_path)]) == 1
     assert record_in(tmp_path)["missing"] == {NAMES[-1]: "it failed"}
