@@ -18,6 +18,7 @@ from mini_attn.torch.parallel.split_cache import split_caches
 from mini_attn.torch.parallel.tensor import parallelize
 
 KINDS = ("llama-3-8b", "deepseek-v2-lite")
+NORMS = ("none", "width", "head")
 DTYPES = ("float64", "float32", "bfloat16")
 
 
@@ -45,7 +46,7 @@ def drawn(seed: int) -> Drawn:
         "n_layers": among(1, 2, 3), "d_model": among(6, 10, 12), "n_heads": n_heads,
         "n_kv_heads": kv, "head_dim": among(2, 4, 6), "v_head_dim": among(3, 4, 5),
         "d_ff": ranks * among(1, 2, 3), "vocab_size": among(11, 16),
-        "qk_norm": among("none", "head", "width"),
+        "qk_norm": NORMS[seed // 4 % len(NORMS)],
     }  # fmt: skip
     if base.kv_lora_rank:
         nope, turned = among(2, 3), among(2, 4)
@@ -57,7 +58,7 @@ def drawn(seed: int) -> Drawn:
             "experts_per_token": 2, "expert_d_ff": among(3, 4),
         }  # fmt: skip
     tokens = 2 * ranks * among(1, 2, 3)  # two chunks on each rank
-    return Drawn(ranks, replace(base, **sizes), among(*DTYPES), among(1, 2), tokens)
+    return Drawn(ranks, replace(base, **sizes), DTYPES[seed % len(DTYPES)], among(1, 2), tokens)
 
 
 def sent_by(ranks: Ranks, seed: int) -> dict[str, Any]:

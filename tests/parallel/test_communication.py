@@ -14,6 +14,8 @@ from tests.parallel.communication_cases import Drawn, drawn, sent_by
 from tests.parallel.ranks_pool import RanksPool
 
 SEEDS = range(20)
+# Copied heads, a norm over all heads, two ranks, and latents with experts; three in 16 bits.
+SAMPLE = (1, 5, 8, 11)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,9 @@ def test_the_draw_has_everything_that_the_formula_tells_apart() -> None:
     assert len({str(one) for one in every}) == len(SEEDS)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "seed", [s if s in SAMPLE else pytest.param(s, marks=pytest.mark.exhaustive) for s in SEEDS]
+)
 def test_counted_bytes_are_the_formulas(pools: dict[int, RanksPool], seed: int) -> None:
     one = drawn(seed)
     asked = expected(one)
