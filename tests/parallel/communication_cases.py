@@ -83,13 +83,12 @@ def sent_by(ranks: Ranks, seed: int) -> dict[str, Any]:
         mt.prefill(model, tokens, caches)
         asked = model, tokens[:, :1], caches
         count("split-cache", "all_gather", lambda: mt.decode_step(*asked))
-    if one.model.kv_lora_rank:
-        return found
-    for name, scheme, order in (
+    schemes = [
         ("ring, contiguous", ring_attention, "contiguous"),
         ("ring, zigzag", ring_attention, "zigzag"),
         ("ulysses", ulysses_attention, "contiguous"),
-    ):
+    ]
+    for name, scheme, order in schemes[: 2 if one.model.kv_lora_rank else 3]:
         q, k, v = parts(one)
         kind = "exchange" if scheme is ring_attention else "all_to_all"
         options = {"ranks": ranks, "order": order, "causal": True}
@@ -102,10 +101,13 @@ def sent_by(ranks: Ranks, seed: int) -> dict[str, Any]:
     return found
 
 
-def parts(one: Drawn) -> list[torch.Tensor]:
-    """Queries, keys and values of a rank's share of the tokens."""
+def parts(one: Drawn) -> list[Any]:
+    """Queries, keys and values of a rank's share of the tokens; of latents, what is the value."""
     model, seq, dtype = one.model, one.tokens // one.ranks, getattr(torch, one.dtype)
-    heads = model.n_heads, model.n_kv_heads, model.n_kv_heads
-    widths = model.head_dim, model.head_dim, model.v_head_dim
+    heads: tuple[int, ...] = model.n_heads, model.n_kv_heads, model.n_kv_heads
+    widths: tuple[int, ...] = model.head_dim, model.head_dim, model.v_head_dim
+    if model.kv_lora_rank:
+        heads, widths = (model.n_heads, 1), (model.kv_lora_rank + model.qk_rope_head_dim,) * 2
     shapes = [(one.batch, n, seq, width) for n, width in zip(heads, widths, strict=True)]
-    return [torch.ones(shape, dtype=dtype, requires_grad=True) for shape in shapes]
+    drawn = [torch.ones(shape, dtype=dtype, requires_grad=True) for shape in shapes]
+    return [*drawn, model.kv_lora_rank] if model.kv_lora_rank else drawn

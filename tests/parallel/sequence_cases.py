@@ -42,11 +42,14 @@ def split_sequence(
         options["sinks"] = torch.from_numpy(options["sinks"]).requires_grad_()
     if positions is not None:
         options["positions"] = torch.from_numpy(positions)[..., own]
+    if "values" in options:  # the first numbers of each key
+        asked[2] = options.pop("values")
     out = SCHEMES[scheme](*asked, ranks=ranks, order=order, **options)
     sent = ranks.sent.values[KINDS[scheme]]
     out.backward(mine["d_out"])
     found: dict[str, Any] = {"own": own.numpy(), "out": out.detach().numpy(), "sent": sent}
-    found |= {f"d_{name}": x.grad.numpy() for name, x in zip("qkv", asked, strict=True)}
+    tensors = {name: x for name, x in zip("qkv", asked, strict=True) if not isinstance(x, int)}
+    found |= {f"d_{name}": x.grad.numpy() for name, x in tensors.items()}
     found["sent_back"] = ranks.sent.values[KINDS[scheme]] - sent
     if "sinks" in options:
         found["d_sinks"] = ranks.all_reduce(options["sinks"].grad).numpy()

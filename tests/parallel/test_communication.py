@@ -44,9 +44,8 @@ def expected(one: Drawn) -> dict[str, Any]:
         "tensor, backward": told(one, "tensor", n, layers, backward=True) + beside,
         "split-cache": told(one, "split-cache", one.batch, layers),
     }
-    if one.model.kv_lora_rank:
-        return found
-    for name in ("ring, contiguous", "ring, zigzag", "ulysses"):
+    schemes = ("ring, contiguous", "ring, zigzag", "ulysses")
+    for name in schemes[: 2 if one.model.kv_lora_rank else 3]:
         scheme = name.partition(",")[0]
         if scheme == "ulysses" and one.model.n_kv_heads % one.ranks:
             with pytest.raises(ConfigError, match="can't share n_kv_heads"):

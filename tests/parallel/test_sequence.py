@@ -125,6 +125,23 @@ def test_padding_changes_nothing(
     check(pools, 2, scheme, order, arrays, {"causal": causal}, positions)
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("order", ORDERS)
+def test_latents_go_around_once(pools: dict[int, RanksPool], order: str, size: int) -> None:
+    """Their first numbers are the values, so nothing else is sent."""
+    arrays = draw(24, n_kv_heads=1)
+    asked = {"causal": True, "values": 5}
+    found = pools[size](split_sequence, "ring", order, arrays, asked)
+    expected = alone({**arrays, "v": arrays["k"][..., :5].copy()}, {"causal": True}, None)
+    d_k = expected["d_k"].copy()
+    d_k[..., :5] += expected["d_v"]
+    for name, value in {"out": expected["out"], "d_q": expected["d_q"], "d_k": d_k}.items():
+        np.testing.assert_allclose(whole(found, name), value, rtol=0, atol=1e-10, err_msg=name)
+    for part in found:
+        assert part["sent"] == (size - 1) * 2 * 24 // size * 6
+        assert part["sent_back"] == 2 * part["sent"]
+
+
 def test_more_tokens_than_a_tile_holds(pools: dict[int, RanksPool]) -> None:
     for order in ORDERS:
         arrays = draw(1200, n_kv_heads=1, batch=1)
@@ -262,6 +279,10 @@ REFUSED: dict[str, tuple[Any, type[MiniAttnError], str]] = {
     "heads": (
         lambda: attend_on(one_of(4), by=ulysses_attention), ConfigError,
         "4 ranks can't share n_kv_heads = 2",
+    ),
+    "values": (
+        lambda: ring_attention(torch.zeros(1, 4, 4, 3), torch.zeros(1, 1, 4, 3), 4, ranks=one_of(2)),
+        ConfigError, "a key has 3 numbers, its first v = 4 can't be its value",
     ),
     "window": (lambda: attend_on(one_of(2), window=3), ConfigError, "causal"),
     "positions": (

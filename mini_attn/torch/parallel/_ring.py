@@ -111,9 +111,12 @@ def _send(ranks: Ranks, block: Tensor, hops: int) -> Exchange:
     return ranks.exchange(block, send_to=(rank + hops) % size, receive_from=(rank - hops) % size)
 
 
-def _halves(block: Tensor, head_dim: int) -> tuple[Tensor, Tensor]:
+Parts = tuple[slice, slice]  # which numbers of a block are the key, and which the value
+
+
+def _parts(block: Tensor, parts: Parts) -> tuple[Tensor, Tensor]:
     """Keys and values of a block, as views."""
-    return block[..., :head_dim], block[..., head_dim:]
+    return block[..., parts[0]], block[..., parts[1]]
 
 
 class RingAttention(torch.autograd.Function):
@@ -123,39 +126,39 @@ class RingAttention(torch.autograd.Function):
     def forward(
         ctx: Any,
         q: Tensor,
-        k: Tensor,
-        v: Tensor,
+        own: Tensor,
+        parts: Parts,
         ranks: Ranks,
         shards: Shards,
         scale: float,
         softcap: float | None,
     ) -> tuple[Tensor, Tensor]:
-        out = wide(q.new_zeros(*q.shape[:3], v.shape[3]))
+        out = wide(q.new_zeros(*q.shape[:3], own[..., parts[1]].shape[3]))
         lse = out.new_full(q.shape[:3], -torch.inf)
-        for source, block in travel(ranks, torch.cat([k, v], dim=-1), shards.rounds):
-            keys, values = _halves(block, k.shape[3])
+        for source, block in travel(ranks, own, shards.rounds):
+            keys, values = _parts(block, parts)
             for rows, columns, visibility in shards.pairs(ranks.rank, source):
                 asked = q[:, :, rows], keys[:, :, columns], values[:, :, columns], visibility
                 part = attend_by_tiles(*asked, scale, None, softcap, (_TILE, _TILE))
                 merged = merge_parts(out[:, :, rows], lse[:, :, rows], *part)
                 out[:, :, rows], lse[:, :, rows] = merged
-        ctx.save_for_backward(q, k, v, out, lse)
-        ctx.of = ranks, shards, scale, softcap
+        ctx.save_for_backward(q, own, out, lse)
+        ctx.of = parts, ranks, shards, scale, softcap
         return out, lse
 
     @staticmethod
     def backward(ctx: Any, d_out: Tensor, d_lse: Tensor) -> Any:
-        q, k, v, out, lse = ctx.saved_tensors
-        ranks, shards, scale, softcap = ctx.of
+        q, given, out, lse = ctx.saved_tensors
+        parts, ranks, shards, scale, softcap = ctx.of
         rounds = shards.rounds
         delta = (d_out * out).sum(dim=-1) - d_lse  # what each row's scores give together
         d_q, own = torch.zeros_like(wide(q)), None
         under_way: Exchange | None = None
-        blocks = travel(ranks, torch.cat([k, v], dim=-1), rounds)
+        blocks = travel(ranks, given, rounds)
         for turn, (source, block) in enumerate(blocks):
-            keys, values = _halves(block, k.shape[3])
+            keys, values = _parts(block, parts)
             d_block = torch.zeros_like(wide(block))
-            d_keys, d_values = _halves(d_block, k.shape[3])
+            d_keys, d_values = _parts(d_block, parts)
             for rows, columns, visibility in shards.pairs(ranks.rank, source):
                 mine = d_out[:, :, rows], q[:, :, rows], lse[:, :, rows], delta[:, :, rows]
                 theirs = keys[:, :, columns], values[:, :, columns]
@@ -172,8 +175,7 @@ class RingAttention(torch.autograd.Function):
         assert own is not None
         if under_way is not None:
             own += under_way.wait()
-        d_k, d_v = _halves(own.to(k.dtype), k.shape[3])
-        return d_q.to(q.dtype), d_k, d_v, None, None, None, None
+        return d_q.to(q.dtype), own.to(given.dtype), None, None, None, None, None
 
 
 def _add_gradients(

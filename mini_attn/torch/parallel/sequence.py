@@ -84,7 +84,7 @@ def _all_positions(n: int, ranks: Ranks, order: str) -> Integers:
 def ring_attention(
     q: Tensor,
     k: Tensor,
-    v: Tensor,
+    v: Tensor | int,
     *,
     ranks: Ranks,
     order: str = "contiguous",
@@ -106,8 +106,9 @@ def ring_attention(
         Queries of this rank's tokens, one of P equal shards of the sequence.
     k : tensor (batch, n_kv_heads, seq, head_dim)
         Keys of the same tokens; only these few heads travel, none is repeated.
-    v : tensor (batch, n_kv_heads, seq, v_head_dim)
-        Values of the same tokens.
+    v : tensor (batch, n_kv_heads, seq, v_head_dim), or int
+        Values of the same tokens. A number means that the first so many numbers of each key are
+        its value, as of MLA's latents: then a block is no wider than a key.
     ranks : Ranks
         Who takes part.
     order : {"contiguous", "zigzag"}
@@ -153,19 +154,29 @@ def ring_attention(
     >>> ring_attention(q, k, k, ranks=alone, causal=True).shape  # doctest: +SKIP
     torch.Size([1, 4, 6, 8])
     """
-    rule = causal, window, sink_tokens
+    rule, shared = (causal, window, sink_tokens), isinstance(v, int)
+    if isinstance(v, int):
+        if not 0 < check_count("v", v) <= k.shape[-1]:
+            raise ConfigError(
+                f"v says how many of a key's {k.shape[-1]} numbers are its value: {v}"
+            )
+        v = k[..., :v]
     scale, sinks = _check(q, k, v, ranks, order, positions, rule, scale, softcap, sinks)
     chunks = _CHUNKS[order]
     if q.shape[2] % chunks:
         raise ShapeError(f"a zigzag shard is two equal chunks, got {q.shape[2]} tokens")
-    _agree(ranks, "ring_attention", (q, k, v, positions, sinks), (order, rule, scale, softcap))
+    _agree(
+        ranks, "ring_attention", (q, k, v, positions, sinks), (order, rule, scale, softcap, shared)
+    )
     everywhere = _gathered_positions(ranks, positions, q.shape[2], order)
     if positions is not None:  # what padding holds must not reach a sum, not even as 0 * NaN
         padded = (positions < 0).reshape(-1, 1, q.shape[2], 1)
         k, v = k.masked_fill(padded, 0), v.masked_fill(padded, 0)
         q = q.masked_fill(padded, 0) if causal else q
     shards = Shards(everywhere, chunks, rule, q.device)
-    out, lse = RingAttention.apply(q, k, v, ranks, shards, scale, softcap)  # type: ignore[no-untyped-call]
+    own = k if shared else torch.cat([k, v], dim=-1)
+    parts = slice(k.shape[3]), slice(v.shape[3]) if shared else slice(k.shape[3], None)
+    out, lse = RingAttention.apply(q, own, parts, ranks, shards, scale, softcap)  # type: ignore[no-untyped-call]
     return (out if sinks is None else join(out, lse, sinks)[0]).to(q.dtype)
 
 
