@@ -281,8 +281,8 @@ REFUSED: dict[str, tuple[Any, type[MiniAttnError], str]] = {
         "4 ranks can't share n_kv_heads = 2",
     ),
     "values": (
-        lambda: ring_attention(torch.zeros(1, 4, 4, 3), torch.zeros(1, 1, 4, 3), 4, ranks=one_of(2)),
-        ConfigError, "a key has 3 numbers, its first v = 4 can't be its value",
+        lambda: attend_on(one_of(2), v=4),
+        ConfigError, "how many of a key's 3 numbers are its value, got 4",
     ),
     "window": (lambda: attend_on(one_of(2), window=3), ConfigError, "causal"),
     "positions": (
@@ -296,9 +296,11 @@ REFUSED: dict[str, tuple[Any, type[MiniAttnError], str]] = {
 }  # fmt: skip
 
 
-def attend_on(ranks: Any, *, seq: int = 4, by: Any = ring_attention, **options: Any) -> Any:
+def attend_on(
+    ranks: Any, *, seq: int = 4, v: int = 0, by: Any = ring_attention, **options: Any
+) -> Any:
     q, k = torch.zeros(1, 4, seq, 3), torch.zeros(1, 2, seq, 3)
-    return by(q, k, k, ranks=ranks, **options)
+    return by(q, k, v or k, ranks=ranks, **options)
 
 
 def filled() -> Any:

@@ -158,7 +158,7 @@ def ring_attention(
     if isinstance(v, int):
         if not 0 < check_count("v", v) <= k.shape[-1]:
             raise ConfigError(
-                f"v says how many of a key's {k.shape[-1]} numbers are its value: {v}"
+                f"v says how many of a key's {k.shape[-1]} numbers are its value, got {v}"
             )
         v = k[..., :v]
     scale, sinks = _check(q, k, v, ranks, order, positions, rule, scale, softcap, sinks)
