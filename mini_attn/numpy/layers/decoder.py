@@ -312,24 +312,15 @@ class Decoder(Module):
     ) -> Array:
         """Logits without checks; what goes into the caches counts once the transaction commits."""
         forward_pass = Pass(tokens.shape[1], caches[0], transaction, positions)
-        x = self._begin(tokens, forward_pass)
-        sources, given = self.config.kv_sources, iter(caches)
-        for i, layer in enumerate(self.layers):
-            keeps = sources is None or sources[i] == i
-            x = run_layer(layer, x, forward_pass, next(given) if keeps else None)
-        return self._end(x, last_only)
-
-    def _begin(self, tokens: Array, forward_pass: Pass) -> Array:
-        """What the first layer reads; the pass gets what later ones read beside."""
         x = self._embed_tokens(tokens)
         if self.config.positions != "none":
             x = x + self._embed(forward_pass.positions, tokens.shape)
         if self.config.per_layer_dim:
             forward_pass.inputs = self.per_layer_inputs._run(tokens, x)
-        return x
-
-    def _end(self, x: Array, last_only: bool) -> Array:
-        """Logits of what the last layer gives."""
+        sources, given = self.config.kv_sources, iter(caches)
+        for i, layer in enumerate(self.layers):
+            keeps = sources is None or sources[i] == i
+            x = run_layer(layer, x, forward_pass, next(given) if keeps else None)
         return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
     def _logits(self, x: Array) -> Array:

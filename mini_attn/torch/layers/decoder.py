@@ -341,7 +341,7 @@ class Decoder(Module):
         return self._end(x, last_only)
 
     def _begin(self, tokens: Tensor, forward_pass: Pass) -> Tensor:
-        """What the first layer reads; the pass gets what later ones read beside."""
+        """Return what the first layer reads; the pass gets what later ones read beside."""
         x = self._embed_tokens(tokens)
         if self.config.positions != "none":
             x = x + self._embed(forward_pass.positions, tokens.shape)
@@ -350,7 +350,7 @@ class Decoder(Module):
         return x
 
     def _end(self, x: Tensor, last_only: bool) -> Tensor:
-        """Logits of what the last layer gives."""
+        """Return logits of what the last layer gives."""
         return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
     def _logits(self, x: Tensor) -> Tensor:
