@@ -212,6 +212,7 @@ def test_a_page_compiles_nothing_but_its_exercise() -> None:
     assert [Path(name).name for name in said["compiled"]] == ["chunk_mask.py"]
 
 
+@pytest.mark.exhaustive
 def test_bytecode_of_another_python_is_passed_over() -> None:
     """The sources are compiled then, and nothing is said of it."""
     said = first_check(STALE)

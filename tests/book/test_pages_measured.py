@@ -154,6 +154,7 @@ def test_arrows_turn_at_the_ends() -> None:
     assert len(keys) == pages.KEYS
 
 
+@pytest.mark.exhaustive
 def test_the_book_is_measured_into_a_table_and_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -38,6 +38,7 @@ def test_chapter_has_its_pictures_and_answers(folder: Path) -> None:
     assert reader.metadata.title == "KV caching"
 
 
+@pytest.mark.exhaustive
 def test_whole_has_contents_an_outline_and_no_address_of_this_machine(folder: Path) -> None:
     reader = PdfReader(folder / "living-attention-book.pdf")
     singles = [PdfReader(folder / f"{name}.pdf") for name in ("kv-cache", "notation")]
@@ -54,6 +55,7 @@ def test_whole_has_contents_an_outline_and_no_address_of_this_machine(folder: Pa
                 assert "127.0.0.1" not in address
 
 
+@pytest.mark.exhaustive
 def test_links_between_pages_lead_into_the_book(folder: Path) -> None:
     reader = PdfReader(folder / "living-attention-book.pdf")
     notation = len(PdfReader(folder / "kv-cache.pdf").pages) + 1

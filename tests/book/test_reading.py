@@ -130,6 +130,7 @@ def chapters_found(visit: Visit, words: str) -> list[str]:
 
 
 @pytest.mark.browser
+@pytest.mark.exhaustive
 def test_search_finds_chapters_by_what_they_are_about(visit: Visit) -> None:
     found = {words: chapters_found(visit, words) for words in ASKED}
     assert len(found) == 32

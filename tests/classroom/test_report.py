@@ -702,6 +702,7 @@ def hostile_file(folder: Path) -> str:
 
 
 @pytest.mark.browser
+@pytest.mark.exhaustive
 def test_pages_are_accessible_and_fit(visit: Visit) -> None:
     rows = table((visit.folder / "small/grades.csv").read_text("utf-8"))
     files = [f"small/{row['feedback']}" for row in rows if row["student"] in ("dee", "hal")]

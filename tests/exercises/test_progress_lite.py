@@ -55,6 +55,7 @@ IMPORTS = (
 )
 
 
+@pytest.mark.exhaustive
 def test_progress_outlives_the_page(visit: Visit) -> None:
     page = visit("404.html")
     opened(visit, page)
