@@ -48,7 +48,7 @@ WRONG = [
     ("roots down", _changed(lambda e, n, p, r: (n * np.sqrt(p / r)).astype(int)), "by hand",
      "square roots"),
     ("no own key", _no_own, "by hand", "own key"),
-    ("too far", _too_far, "edges", "too far"),
+    ("too far", _too_far, "property", "too far"),
     ("fractions", _changed(lambda e, n, p, r: e / 1), "dtype", "whole numbers"),
     ("a total", _changed(lambda e, n, p, r: e.sum()), "shape", "Axis 0 is missing"),
     ("twice", _changed(lambda e, n, p, r: 2 * e), "by hand", "Add up the pairs"),

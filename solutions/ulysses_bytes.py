@@ -10,7 +10,7 @@ WRONG = [
     ("keys and values", REFERENCE // 9, "by hand", "keys and values alone"),
     ("all alike", REFERENCE * 256 // 144, "by hand", "same size"),
     ("a ring", REFERENCE * 128 // 144, "by hand", "That's a ring"),
-    ("all tokens", REFERENCE * 8, "by hand", "holds 1/8"),
+    ("all tokens", REFERENCE * 8, "by hand", "begins with 1/8"),
     ("its own part too", tokens * values * 2, "by hand", "keeps one"),
     ("to one device", tokens * values // 8 * 2, "by hand", "one other device"),
     ("values", REFERENCE // 2, "by hand", "Half is missing"),
