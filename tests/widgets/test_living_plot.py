@@ -279,9 +279,14 @@ def box(page: Page, number: int) -> Locator:
     return page.locator(".living[data-widget=living_plot]").nth(number)
 
 
+def curve(plot: Locator) -> Locator:
+    """The curve that changes."""
+    return plot.locator(".living-output path.plot-line").last
+
+
 def path(plot: Locator) -> str:
-    """The way of the curve that changes."""
-    return str(plot.locator(".living-output path.plot-line").last.get_attribute("d"))
+    """Its way."""
+    return str(curve(plot).get_attribute("d"))
 
 
 @pytest.mark.browser
@@ -306,12 +311,10 @@ def test_a_slider_moves_the_curves_and_the_sentence(open_page: Visit) -> None:
     before = path(plot)
     plot.get_by_role("slider", name="p", exact=True).press("ArrowRight")
     expect(plot.locator(".plot-say")).to_have_text("Now p is 2.")
-    page.wait_for_timeout(350)
-    after = path(plot)
-    assert after != before
+    expect(curve(plot)).not_to_have_attribute("d", before)
     plot.get_by_role("slider", name="p", exact=True).press("ArrowLeft")
-    page.wait_for_timeout(350)
-    assert path(plot) == before  # where it came from, exactly
+    expect(plot.locator(".plot-say")).to_have_text("Now p is 1.")
+    expect(curve(plot)).to_have_attribute("d", before)  # where it came from, exactly
     again = box(page, 1)
     again.get_by_role("radio", name="few").check(force=True)
     expect(again.locator(".plot-say")).to_have_text("Few.")
