@@ -30,6 +30,7 @@ def suite(folder, words, own):
         "--basetemp",
         str(own / "tmp"),
     ]
+    command += ["-m", "not soak"]  # each case, not a sample
     command += ["-p", "tests.toy.entry", "tests/backends/test_variants.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
