@@ -97,7 +97,8 @@ def in_turn(running: Iterable[Run]) -> list[Run]:
 
 def who_gives_way(running: Sequence[Run], blocks: Blocks, budget: int) -> list[Run]:
     """Those who came last, until the others find the blocks that they need in the next step."""
-    stay, released = sorted(running, key=lambda run: run.arrival), Counter[int]()
+    stay, gone = sorted(running, key=lambda run: run.arrival), []
+    released: Counter[int] = Counter()
     free = blocks.n_free  # settles what an unfinished step has left
     while (lack := _lack(stay, blocks, budget, free, released)) is not None:
         if len(stay) == 1:
@@ -105,10 +106,11 @@ def who_gives_way(running: Sequence[Run], blocks: Blocks, budget: int) -> list[R
                 f"{stay[0].name!r} needs {lack} blocks, {free} of {blocks.n_blocks} are free and "
                 "no other sequence holds one"
             )
-        for block in stay.pop().table:
+        gone.append(stay.pop())
+        for block in gone[-1].table:
             released[block] += 1
             free += blocks._held_by(block) == released[block]
-    return [run for run in running if run not in stay][::-1]
+    return gone
 
 
 def _lack(
