@@ -15,8 +15,8 @@ export function serve(shared, size) {
   const release = (block) => --references[block] || line[known[block] ? "push" : "unshift"](block);
   const upTo = (tokens, i) => tokens.slice(0, i * size + size).join();
   const last = ({ done, table }) => table[Math.floor(done / size)]; // where it writes next
-  const copies = (run) => run.done % size && references[last(run)] > 1;
-  const lacks = (run, n) => Math.ceil((run.done + n) / size) - run.table.length + (copies(run) ? 1 : 0);
+  const copies = (run, held = references) => run.done % size && held[last(run)] > 1;
+  const lacks = (run, n, held) => Math.ceil((run.done + n) / size) - run.table.length + (copies(run, held) ? 1 : 0);
   let copied;
 
   // Whether each can have what it lacks for one token. A copy leaves the others one holder less.
@@ -24,9 +24,8 @@ export function serve(shared, size) {
     const held = [...references];
     let free = line.length;
     return those.every((run) => {
-      const own = run.done % size && held[last(run)] > 1;
-      if (own) held[last(run)] -= 1;
-      free -= Math.ceil((run.done + 1) / size) - run.table.length + (own ? 1 : 0);
+      free -= lacks(run, 1, held);
+      if (copies(run, held)) held[last(run)] -= 1;
       return free >= 0;
     });
   }
