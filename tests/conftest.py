@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    from tests.parallel.ranks_pool import RanksPool
     from tools.site import Visit
 
 # Tests neither read nor write the progress of whoever runs them.
@@ -122,3 +123,14 @@ def visit(visits: Visit) -> Iterator[Visit]:
     from tests.site import watched
 
     yield from watched(visits)
+
+
+@pytest.fixture(scope="module")
+def pools() -> Iterator[dict[int, RanksPool]]:
+    """Two processes, and four, which start when they're asked and stay for a file."""
+    from tests.parallel.ranks_pool import (
+        RanksPool,  # only tests of ranks wait for what this imports
+    )
+
+    with RanksPool(2) as two, RanksPool(4) as four:
+        yield {2: two, 4: four}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,13 +15,6 @@ from tests.parallel.ranks_pool import RanksPool
 SEEDS = range(20)
 # Copied heads, a norm over all heads, two ranks, and latents with experts; three in 16 bits.
 SAMPLE = (1, 5, 8, 11)
-
-
-@pytest.fixture(scope="module")
-def pools() -> Iterator[dict[int, RanksPool]]:
-    """Two processes, and four."""
-    with RanksPool(2) as two, RanksPool(4) as four:
-        yield {2: two, 4: four}
 
 
 def told(one: Drawn, scheme: str, tokens: int, layers: int = 1, backward: bool = False) -> Any:

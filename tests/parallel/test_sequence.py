@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,13 +41,6 @@ RULES: dict[str, dict[str, Any]] = {
     "capped": {"causal": True, "softcap": 1.5, "scale": 0.7},
     "sinks": {"causal": True, "sinks": np.array([0.5, -1.0, 2.0, 0.0])},
 }
-
-
-@pytest.fixture(scope="module")
-def pools() -> Iterator[dict[int, RanksPool]]:
-    """Two processes and four, which stay."""
-    with RanksPool(2) as two, RanksPool(4) as four:
-        yield {2: two, 4: four}
 
 
 def draw(n: int, n_kv_heads: int, batch: int = 2) -> dict[str, Any]:

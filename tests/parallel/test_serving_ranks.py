@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,13 +21,6 @@ SERVED = (
     "distance and first tokens", "one norm over copied heads", "chunks", "layers that read others",
     "experts by sigmoid", "sinusoidal",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def pools() -> Iterator[dict[int, RanksPool]]:
-    """Two processes, and four, which start when they're asked."""
-    with RanksPool(2) as two, RanksPool(4) as four:
-        yield {2: two, 4: four}
 
 
 CASES: list[Any] = [(2, SERVED[0], False, False), (2, SERVED[1], False, True)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -29,13 +28,6 @@ SAMPLE = {
     4: {"one norm over copied heads", "latents", "experts by sigmoid"},
 }
 PLAIN = OTHERS["layers that read others"]
-
-
-@pytest.fixture(scope="module")
-def pools() -> Iterator[dict[int, RanksPool]]:
-    """Two processes, and four."""
-    with RanksPool(2) as two, RanksPool(4) as four:
-        yield {2: two, 4: four}
 
 
 def every(sample: set[Any], cases: Any) -> list[Any]:
