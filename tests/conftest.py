@@ -74,7 +74,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     chosen_by = {"browser", "lite", "exhaustive"}
     marked = {(item.path, mark.name) for item in items for mark in item.iter_markers()}
     for path, name in sorted(one for one in marked if one[1] in chosen_by):
-        from tools.test import SELECTS  # which a copy of the package's own tests lacks
+        from tools.test import SELECTS  # importing it reads each file of tests
 
         if not re.search(SELECTS[name], path.read_text("utf-8")):
             raise pytest.UsageError(f"{path}: mark.{name} stands in no line of this file")

@@ -60,7 +60,7 @@ def test_the_toy_is_in_nobody_elses_registry():
 )
 def test_the_suite_finds_faults_in_the_toy(fault, tmp_path):
     """In a copy, a broken toy does not pass."""
-    for name in ("mini_attn", "tests", "pyproject.toml"):
+    for name in ("mini_attn", "tests", "tools", "pyproject.toml"):
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copy
         copy(source, tmp_path / name)
