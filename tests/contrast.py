@@ -5,8 +5,12 @@ from __future__ import annotations
 from playwright.sync_api import Page
 
 # What lies behind the middle of a text is what is drawn before it, blended; a text with a broad
-# outline has that behind it.
-FAINT = r"""() => {
+# outline has that behind it. Bars that still move lie behind texts that they soon leave, so that
+# what ends is awaited.
+FAINT = r"""async () => {
+  const ends = ({ playState, effect }) => playState === "running"
+    && Number.isFinite(effect.getComputedTiming().endTime);
+  await Promise.allSettled(document.getAnimations().filter(ends).map((one) => one.finished));
   const parse = (text) => {
     const numbers = (text.match(/[\d.]+(?:e-?\d+)?/g) ?? []).map(Number);
     if (!numbers.length) return null;
