@@ -51,9 +51,8 @@ def _replace(part: Part, where: str) -> Rewrite:
 
 NORMALIZERS: dict[str, Callable[[Part, str], Rewrite]] = {
     **{form: lambda part, where: steps.normal_form(part["type"]) for form in
-       ("NFC", "NFD", "NFKC", "NFKD")},
+       ("NFC", "NFKC")},
     "Lowercase": lambda part, where: steps.lowercase,
-    "StripAccents": lambda part, where: steps.strip_accents,
     "Strip": lambda part, where: steps.strip(
         flag(part, "strip_left", where, None), flag(part, "strip_right", where, None)
     ),
@@ -103,9 +102,6 @@ CUTS: dict[str, Callable[[Part, str], Cut]] = {
     "Split": _split,
     "Digits": _digits,
     "Metaspace": _metaspace,
-    "Punctuation": lambda part, where: _each(
-        steps.is_punctuation, BEHAVIORS[one_of(part, "behavior", where, BEHAVIORS, "Isolated")]
-    ),
     "WhitespaceSplit": lambda part, where: _each(steps.is_white, "removed"),
 }
 
@@ -129,7 +125,21 @@ def read_steps(file: Part) -> tuple[steps.Steps, bool]:
         if flag(parts[-1], "use_regex", where, True):
             engine = compiled("gpt2")
             cuts.append(steps.matches(lambda text: spans(text, engine), "isolated", False))
+    _check_first(file, parts)
     return steps.Steps(tuple(rewrites), tuple(cuts)), byte_level
+
+
+def _check_first(file: Part, cuts: list[Part]) -> None:
+    """A "▁" before the first piece alone: what's first must stay sure."""
+    if not any(part.get("prepend_scheme") == "first" for part in cuts):
+        return
+    rewrites = parts_of(file.get("normalizer"), "normalizer", ("normalizers",))
+    taking = [part["type"] for part in rewrites if part["type"] == "Strip"
+              or (part["type"] == "Replace" and not part["content"])]  # fmt: skip
+    taking += [part["type"] for part in cuts
+               if part["type"] == "WhitespaceSplit" or part.get("behavior") == "Removed"]  # fmt: skip
+    if taking:
+        raise ConfigError(f"Metaspace with 'first' isn't read beside {taking[0]}, which takes text")
 
 
 def read_joining(file: Part) -> dict[str, Any]:

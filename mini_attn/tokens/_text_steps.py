@@ -47,10 +47,6 @@ def lowercase(text: str) -> str:
     return "".join(map(str.lower, text))
 
 
-def strip_accents(text: str) -> str:
-    return "".join(c for c in text if unicodedata.category(c) != "Mn")
-
-
 def strip(left: bool, right: bool) -> Rewrite:
     def rewrite(text: str) -> str:
         text = text.lstrip(WHITE) if left else text
@@ -135,11 +131,6 @@ def literal(wanted: str) -> Callable[[str], list[tuple[str, bool]]]:
 
 def is_number(character: str) -> bool:
     return unicodedata.category(character).startswith("N")
-
-
-def is_punctuation(character: str) -> bool:
-    ascii_mark = character.isascii() and character.isprintable() and not character.isalnum()
-    return (ascii_mark and character != " ") or unicodedata.category(character).startswith("P")
 
 
 def prefix_space(piece: str, first: bool) -> list[str]:

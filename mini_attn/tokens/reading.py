@@ -64,7 +64,9 @@ def read_tokenizer(
     Not read: WordPiece, Precompiled normalizers, SentencePiece's own ``tokenizer.model``, chat
     templates, and what a file says about truncating and padding. Two things differ from the
     originals on purpose: text never gives a special token, not even by merges, and files that
-    would lose text (a byte that has no token) are refused.
+    would lose text (a byte that has no token) are refused. Classes and normal forms of
+    characters are those of `regex` and of Python: for characters that are newer than the
+    originals' tables of Unicode, ids can differ.
 
     References
     ----------

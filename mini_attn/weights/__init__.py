@@ -1,11 +1,13 @@
 """Weights by name: kept in files, exchanged between backends, read from published checkpoints.
 
-Two lines run a published model whose layout is known::
+Two lines run a published model whose layout is known, and one more reads its tokenizer::
 
     config, weights = read_checkpoint("folder", backend="torch")
     model = Decoder(config); model.load_state_dict(weights)
+    tokenizer = read_tokenizer("folder")
 """
 
+from mini_attn.tokens import read_tokenizer
 from mini_attn.weights.checkpoint import from_hf, read_checkpoint
 from mini_attn.weights.codes import dequantised
 from mini_attn.weights.compressed import compressed_from_hf
@@ -45,6 +47,7 @@ __all__ = [
     "model_from_hf",
     "read_checkpoint",
     "read_metadata",
+    "read_tokenizer",
     "save_npz",
     "save_safetensors",
     "split_qkv",

@@ -19,7 +19,8 @@ TREE = ROOT.parent
 # Lower layers first: a module imports its own layer's own part, or what stands before it.
 LAYERS = [
     {"errors"},
-    {"shapes"},
+    {"shapes", "_json"},
+    {"tokens"},
     {"config"},
     {"_variant_fields"},
     {"variants", "example"},
