@@ -136,8 +136,9 @@ def _check_first(file: Part, cuts: list[Part]) -> None:
     rewrites = parts_of(file.get("normalizer"), "normalizer", ("normalizers",))
     taking = [part["type"] for part in rewrites if part["type"] == "Strip"
               or (part["type"] == "Replace" and not part["content"])]  # fmt: skip
-    taking += [part["type"] for part in cuts
-               if part["type"] == "WhitespaceSplit" or part.get("behavior") == "Removed"]  # fmt: skip
+    removing = (part for part in cuts if part.get("behavior") == "Removed")
+    taking += [part["type"] for part in removing]
+    taking += [part["type"] for part in cuts if part["type"] == "WhitespaceSplit"]
     if taking:
         raise ConfigError(f"Metaspace with 'first' isn't read beside {taking[0]}, which takes text")
 

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from mini_attn.errors import ConfigError
 from mini_attn._json import LARGEST_BYTES, json_object
+from mini_attn.errors import ConfigError
 
 WORDS = "__metadata__"  # the header's one entry that is no weight
 MOST_AXES, MOST_NUMBERS = 64, 2**63 - 1  # what an array can have

@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mini_attn._json import json_file
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.shapes import check_choice
 from mini_attn.weights._described import count
-from mini_attn._json import json_file
 from mini_attn.weights._quantised import refuse_quantised, refuse_quantised_config
 from mini_attn.weights._tied import has_own_head
 from mini_attn.weights.families import FAMILIES

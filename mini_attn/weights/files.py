@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 from typing import IO, Any
 
+from mini_attn._json import json_file
 from mini_attn.errors import ConfigError, DTypeError
 from mini_attn.shapes import check_choice
 from mini_attn.weights._header import KINDS, WORDS, read_header
-from mini_attn._json import json_file
 from mini_attn.weights.state import as_array
 
 __all__ = ["load_npz", "load_safetensors", "read_metadata", "save_npz", "save_safetensors"]

@@ -10,7 +10,8 @@ from tests.oracles.made import OTHER_SCRIPTS, SPECIAL, prose
 
 SPACES = " \t\n\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u202f\u3000\u200b\ufeff"
 LOOKS = [*SPECIAL, "<unk>", "<mask>", "<r>", "<tool>", "<h1>", "<0x41>", "▁", "Ġ", "'s", "'LL",
-         "'ſ", "don't", "1234567", "\r\n", "\n\n", "e\u0301", "ﬁ", "Å", "👩‍👩‍👧", "🏳️‍🌈", "का"]  # fmt: skip
+         "'ſ", "don't", "1234567", "\r\n", "\n\n", "e\u0301", "ﬁ", "Å", "👩‍👩‍👧",
+         "🏳️‍🌈", "का"]  # fmt: skip
 BLOCKS = [(0x20, 0x7F), (0xA0, 0x250), (0x370, 0x530), (0x590, 0x700), (0x900, 0xE00),
           (0x3040, 0x3100), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0x1F300, 0x1FAFF)]  # fmt: skip
 

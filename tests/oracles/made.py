@@ -16,7 +16,7 @@ from mini_attn.tokens import PATTERNS
 ROOT = Path(__file__).parents[2]
 SPECIAL = ["<|endoftext|>", "<s>", "</s>", "<|im_start|>"]
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
-OTHER_SCRIPTS = "Внимание это всё. 注意就是一切。すべては注意。 주의 ध्यान الانتباه ΠΡΟΣΟΧΗ 12345 éàü ſ"
+OTHER_SCRIPTS = "Внимание это всё. 注意就是一切。すべては注意。 주의 ध्यान ΠΡΟΣΟΧΗ 12345 éàü ſ"
 
 
 @cache
