@@ -48,7 +48,7 @@ def merge(tokens, pair):
 def learn(text, count):
     """The most frequent pair becomes a token, count times; of equals, the lowest ids."""
     words = [as_bytes(piece) for piece in pieces(text)]
-    merges = []
+    merges: list = []
     for _ in range(count):
         pairs = Counter(pair for word in words for pair in pairwise(word))
         if not pairs:
@@ -78,7 +78,7 @@ def merged(piece, merges):
     ranks = {pair: rank for rank, pair in enumerate(merges)}
     tokens = as_bytes(piece)
     while pairs := [pair for pair in pairwise(tokens) if pair in ranks]:
-        tokens = merge(tokens, min(pairs, key=ranks.get))
+        tokens = merge(tokens, min(pairs, key=lambda pair: ranks[pair]))
     return tokens
 
 

@@ -20,6 +20,7 @@ from mini_attn.tokens._text_steps import Cut, Rewrite
 from mini_attn.tokens.patterns import compiled, spans
 
 Part = Mapping[str, Any]
+LONGEST_GROWTH = 1000
 BEHAVIORS = {
     "Removed": "removed", "Isolated": "isolated", "Contiguous": "contiguous",
     "MergedWithPrevious": "merged_with_previous", "MergedWithNext": "merged_with_next",
@@ -112,6 +113,7 @@ def read_steps(file: Part) -> tuple[steps.Steps, bool]:
     for part in parts_of(file.get("normalizer"), "normalizer", ("normalizers",)):
         refuse_kind(part, "normalizer", NORMALIZERS)
         rewrites.append(NORMALIZERS[part["type"]](part, f"normalizer {part['type']}"))
+    _check_growth(file)
     cuts: list[Cut] = []
     parts = parts_of(file.get("pre_tokenizer"), "pre_tokenizer", ("pretokenizers",))
     byte_level = bool(parts) and parts[-1].get("type") == "ByteLevel"
@@ -127,6 +129,18 @@ def read_steps(file: Part) -> tuple[steps.Steps, bool]:
             cuts.append(steps.matches(lambda text: spans(text, engine), "isolated", False))
     _check_first(file, parts)
     return steps.Steps(tuple(rewrites), tuple(cuts)), byte_level
+
+
+def _check_growth(file: Part) -> None:
+    """Replacements of replacements may not make a text as long as they like."""
+    for place, keys in (("normalizer", "normalizers"), ("decoder", "decoders")):
+        factor = 1
+        for part in parts_of(file.get(place), place, (keys,)):
+            factor *= max(1, len(str(part.get("content") or part.get("prepend") or "")))
+            if factor > LONGEST_GROWTH:
+                raise ConfigError(
+                    f"{place} may make a text more than {LONGEST_GROWTH} times as long"
+                )
 
 
 def _check_first(file: Part, cuts: list[Part]) -> None:

@@ -199,17 +199,14 @@ def checked_ids(ranks: Mapping[Any, Any], kind: type = bytes) -> dict[Any, int]:
         raise DTypeError(f"ranks must map {kind.__name__} to ids, got {type(ranks).__name__}")
     found: dict[Any, int] = {}
     for token, given in ranks.items():
-        if not isinstance(token, kind) or isinstance(given, bool):
-            raise DTypeError(
-                f"tokens are {kind.__name__} with a number, got {token!r:.40}: {given!r}"
-            )
+        if not isinstance(token, kind):
+            raise DTypeError(f"a token must be {kind.__name__}, got {token!r:.40}")
         try:
-            found[token] = operator.index(given)
+            found[token] = -1 if isinstance(given, bool) else operator.index(given)
         except TypeError:
-            raise DTypeError(
-                f"the id of {token!r:.40} must be a number, got {given!r:.40}"
-            ) from None
-        if not token or not 0 <= found[token] < 1 << 32:
+            found[token] = -1
+        half = isinstance(token, str) and whole_characters(token) != token
+        if not token or half or not 0 <= found[token] < 1 << 32:
             raise ConfigError(f"no token can be {token!r:.40} with the id {given!r:.40}")
     check_distinct(found)
     return found

@@ -109,6 +109,8 @@ def _checked(count: int) -> int:
 def _pieces(text: str | Iterable[str], pattern: str) -> Counter[str]:
     """How often each piece occurs."""
     found: Counter[str] = Counter()
+    if not isinstance(text, Iterable):
+        raise DTypeError(f"text must be a str or several, got {text!r:.60}")
     for part in (text,) if isinstance(text, str) else text:
         found.update(cut(part, pattern))
     return found

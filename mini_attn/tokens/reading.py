@@ -12,7 +12,15 @@ from typing import Any
 from mini_attn._json import LARGEST_BYTES, json_file
 from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.tokens._alphabet import bytes_of
-from mini_attn.tokens._described import a_list, an_object, flag, text_of, whole
+from mini_attn.tokens._described import (
+    a_list,
+    an_object,
+    flag,
+    parts_of,
+    refuse_kind,
+    text_of,
+    whole,
+)
 from mini_attn.tokens._file_steps import read_joining, read_steps
 from mini_attn.tokens.byte_pairs import BytePairs, check_distinct, checked_ids
 from mini_attn.tokens.character_pairs import CharacterPairs, byte_of
@@ -95,6 +103,8 @@ def read_tokenizer(
         return _from_json(json_file(file, unique=True))
     except OSError as fault:
         raise ConfigError(f"{file.name} can't be read: {fault!s:.80}") from None
+    except RecursionError:
+        raise ConfigError(f"{file.name} is nested too deeply") from None
     except MiniAttnError as fault:
         name = "" if str(fault).startswith(file.name) else f"{file.name}: "
         raise type(fault)(f"{name}{fault}") from None
@@ -150,7 +160,7 @@ def _from_json(file: Part) -> Tokenizer:
     ids = checked_ids(an_object(model.get("vocab"), "vocab"), str)
     added = _added(file, ids)
     merges = [_merge(merge) for merge in a_list(model.get("merges"), "merges")]
-    around = {"steps": steps, "start": _start(file, {token.text: token.id for token in added})}
+    around: dict[str, Any] = {"steps": steps, "start": _start(file, _all_ids(ids, added))}
     whole_pieces = flag(model, "ignore_merges", "model")
     if byte_level:
         return _byte_pairs(ids, merges, whole_pieces, added, around)
@@ -207,7 +217,7 @@ def _unigram(file: Part, model: Part, steps: Any, joining: dict[str, Any]) -> Un
     tokenizer = Unigram.__new__(Unigram)
     tokenizer._set_up(
         ids, scores, unknown, fallback=flag(model, "byte_fallback", "model"), added=added,
-        steps=steps, start=_start(file, {token.text: token.id for token in added}),
+        steps=steps, start=_start(file, _all_ids(ids, added)),
         **_joined(ids, added, joining),
     )  # fmt: skip
     return tokenizer
@@ -273,24 +283,26 @@ def _joined(ids: Mapping[str, int], added: list[Added], joining: dict[str, Any])
     }
 
 
-def _start(file: Part, added: Mapping[str, int]) -> tuple[int, ...]:
+def _all_ids(ids: Mapping[str, int], added: list[Added]) -> set[int]:
+    return {*ids.values(), *(token.id for token in added)}
+
+
+def _start(file: Part, ids: set[int]) -> tuple[int, ...]:
     """Ids that the file's template puts before one text."""
-    processor = file.get("post_processor")
-    if processor is None:
-        return ()
-    processor = an_object(processor, "post_processor")
-    steps = processor.get("processors") if processor.get("type") == "Sequence" else [processor]
     found: list[int] = []
-    for step in a_list(steps, "post_processor's Sequence"):
-        step = an_object(step, "post_processor")
-        if step.get("type") != "TemplateProcessing":
+    for step in parts_of(file.get("post_processor"), "post_processor", ("processors",)):
+        refuse_kind(step, "post_processor", ("ByteLevel", "TemplateProcessing"))
+        if step["type"] == "ByteLevel":  # which changes no id
             continue
+        named = an_object(step.get("special_tokens"), "a template's special_tokens")
         for part in a_list(step.get("single"), "a template"):
             part = an_object(part, "a template's part")
             if "SpecialToken" not in part:
                 break
             name = text_of(an_object(part["SpecialToken"], "a special token"), "id", "a template")
-            if name not in added:
-                raise ConfigError(f"the template's {name!r:.40} is none of the added tokens")
-            found.append(added[name])
+            told = an_object(named.get(name), f"the template's {name!r:.40}")
+            for at in a_list(told.get("ids"), f"the template's {name!r:.40}"):
+                if isinstance(at, bool) or not isinstance(at, int) or at not in ids:
+                    raise ConfigError(f"the template's {name!r:.40} has {at!r:.40}, no token's id")
+                found.append(at)
     return tuple(found)

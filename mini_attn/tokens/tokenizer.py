@@ -164,13 +164,16 @@ class Tokenizer(ABC):
             return self.decode_bytes(ids).decode("utf-8", "replace")
         out: list[str] = []
         run = bytearray()
-        for part, is_byte in self._chunks(ids):
+        for part, is_byte in self._chunks(ids, whole=True):
             if is_byte:
                 run += part
                 continue
             out += [_of_run(bytes(run)), part.decode("utf-8", "replace")]
             run.clear()
-        return "".join([*out, _of_run(bytes(run))])
+        text = "".join([*out, _of_run(bytes(run))])
+        strip = self._joining.strip.decode()
+        begun = len(text) - len(text.lstrip(strip)) if strip else 0
+        return text[min(begun, self._joining.strip_count) :]
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         r"""Turn ids into bytes, whether they are text or not.
@@ -287,10 +290,12 @@ class Tokenizer(ABC):
             )
         return whole
 
-    def _chunks(self, ids: Iterable[int]) -> Iterator[tuple[bytes, bool]]:
+    def _chunks(self, ids: Iterable[int], *, whole: bool = False) -> Iterator[tuple[bytes, bool]]:
         """Bytes of each token where it stands, and whether it stands for one byte alone."""
         joining = self._joining
-        left = joining.strip_count
+        left = 0 if whole else joining.strip_count
+        if not isinstance(ids, Iterable):
+            raise DTypeError(f"ids must be whole numbers one after another, got {ids!r:.60}")
         for at, given in enumerate(ids):
             token = self._checked(given)
             part = self._tokens[token]
@@ -322,7 +327,12 @@ class Tokenizer(ABC):
             raise ConfigError(
                 f'allowed_special must be "all" or a list of tokens, got {names!r:.40}'
             )
-        allowed = frozenset(self.special if isinstance(names, str) else names)
+        try:
+            allowed = frozenset(self.special if isinstance(names, str) else names)
+        except TypeError:
+            raise DTypeError(
+                f"allowed_special must be a list of tokens, got {names!r:.40}"
+            ) from None
         if unknown := sorted(map(repr, allowed - self.special.keys())):
             known = ", ".join(sorted(self.special)) or "none"
             raise ConfigError(f"{unknown[0]:.40} is no special token; there are {known:.200}")
