@@ -49,7 +49,8 @@ class BytePairs(Tokenizer):
 
     References
     ----------
-    [sennrich2016bpe]_; bytes instead of characters: [radford2019gpt2]_, section 2.2.
+    sennrich2016bpe, algorithm 1
+    radford2019gpt2, section 2.2
 
     Examples
     --------

@@ -52,7 +52,7 @@ class CharacterPairs(Tokenizer):
 
     References
     ----------
-    [kudo2018sentencepiece]_, section 3.
+    kudo2018sentencepiece
 
     Examples
     --------

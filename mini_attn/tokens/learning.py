@@ -54,7 +54,7 @@ def learn_merges(
 
     References
     ----------
-    [sennrich2016bpe]_, algorithm 1.
+    sennrich2016bpe, algorithm 1
 
     Examples
     --------

@@ -78,7 +78,9 @@ def read_tokenizer(
 
     References
     ----------
-    [sennrich2016bpe]_; [kudo2018sentencepiece]_; [kudo2018unigram]_.
+    sennrich2016bpe
+    kudo2018sentencepiece
+    kudo2018unigram
 
     Examples
     --------

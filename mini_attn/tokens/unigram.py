@@ -50,7 +50,7 @@ class Unigram(Tokenizer):
 
     References
     ----------
-    [kudo2018unigram]_, section 3.2.
+    kudo2018unigram, section 3.2
 
     Examples
     --------

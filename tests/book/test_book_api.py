@@ -105,7 +105,7 @@ def test_the_first_page_leads_to_all_others():
             assert f"`{stem}`" in row, f"{stem} is not on the row of {name}"
 
 
-IN_NO_BACKEND = ("cost", "models", "weights", "stories", "config", "variants")
+IN_NO_BACKEND = ("cost", "models", "weights", "tokens", "stories", "config", "variants")
 
 
 @pytest.mark.parametrize("stem", IN_NO_BACKEND)

@@ -22,12 +22,18 @@ HEADING = re.compile(r"^#+ (.*)$", re.M)
 
 def test_the_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of README and the package's page as a reader would, beside published weights."""
+    from tokenizers import Tokenizer, decoders
+    from tokenizers.models import BPE
+    from tokenizers.pre_tokenizers import ByteLevel
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "vocab_size": 32}
+    sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "vocab_size": 300}
     LlamaForCausalLM(
-        LlamaConfig(**sizes, num_attention_heads=2, max_position_embeddings=16)
+        LlamaConfig(**sizes, num_attention_heads=2, max_position_embeddings=64)
     ).save_pretrained(tmp_path / "folder")
+    byte_level = Tokenizer(BPE(vocab={c: n for n, c in enumerate(ByteLevel.alphabet())}, merges=[]))
+    byte_level.pre_tokenizer, byte_level.decoder = ByteLevel(), decoders.ByteLevel()
+    byte_level.save(str(tmp_path / "folder/tokenizer.json"))
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for text, least in ((README, 1), (PACKAGE, 2)):
@@ -35,7 +41,7 @@ def test_the_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(blocks) >= least
         for block in blocks:
             exec(block, names)
-    assert names["model"](names["np"].array([[3, 1]])).shape == (1, 2, 32)
+    assert names["model"](names["np"].array([[3, 1]])).shape == (1, 2, 300)
 
 
 def test_it_is_one_screen() -> None:

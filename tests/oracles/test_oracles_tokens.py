@@ -10,8 +10,11 @@ from inspect import signature
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 import tiktoken
+import torch
+import transformers
 from tiktoken_ext import openai_public
 from tokenizers import Tokenizer, models, normalizers
 from tokenizers import pre_tokenizers as cuts
@@ -19,8 +22,10 @@ from tokenizers.trainers import BpeTrainer
 from transformers.convert_slow_tokenizer import TikTokenConverter
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
+import mini_attn.numpy as ma
 from mini_attn.tokens import PATTERNS, BytePairs, cut, learn_merges, read_tokenizer
 from mini_attn.tokens._alphabet import bytes_of
+from mini_attn.weights import read_checkpoint
 from tests.oracles import fuzzed
 from tests.oracles.made import KINDS, made, prose
 from tests.sampling import sampled
@@ -228,3 +233,40 @@ def test_ties_and_merges_that_come_twice(seed, tmp_path):
     ours = read_tokenizer(tmp_path)
     given = ["".join(draw.choices("abc", k=draw.randrange(1, 40))) for _ in range(50)]
     assert [ours.encode(text) for text in given] == [theirs.encode(text).ids for text in given]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Drawn weights of GPT-2's shape and their tokenizer, as Hugging Face saves them."""
+    path = tmp_path_factory.mktemp("gpt2")
+    torch.manual_seed(4)
+    sizes = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
+    size = made("gpt2").get_vocab_size()
+    model = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(vocab_size=size, **sizes, bos_token_id=None, eos_token_id=None)
+    )
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.ndim > 1:
+                weight.normal_(0, 0.5)
+    model.save_pretrained(path)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=made("gpt2")).save_pretrained(path)
+    return path
+
+
+@pytest.mark.parametrize("text", ["Once upon a time", "a", "注意 é\n", "  KV cache"])
+def test_a_checkpoint_writes_the_text_that_hugging_face_writes(folder, text):
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokens = tokenizer(text, return_tensors="pt")
+    out = model.generate(**tokens, max_new_tokens=40, do_sample=False, pad_token_id=0)
+    expected = tokenizer.decode(out[0])
+
+    config, weights = read_checkpoint(folder, backend="numpy")
+    ours, tokenizer = ma.Decoder(config), read_tokenizer(folder)
+    ours.load_state_dict(weights)
+    ids = np.array([tokenizer.encode(text)])
+    caches = ours.new_caches(1, ids.shape[1] + 40)
+    found = ma.generate(ours, ids, max_new_tokens=40, caches=caches)[0].tolist()
+    assert len(set(found[ids.shape[1] :])) >= 10
+    assert "".join(tokenizer.stream(found)) == tokenizer.decode(found) == expected
