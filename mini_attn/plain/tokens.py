@@ -48,7 +48,7 @@ def merge(tokens, pair):
 def learn(text, count):
     """The most frequent pair becomes a token, count times; of equals, the lowest ids."""
     words = [as_bytes(piece) for piece in pieces(text)]
-    merges: list = []
+    merges: list[tuple[bytes, bytes]] = []
     for _ in range(count):
         pairs = Counter(pair for word in words for pair in pairwise(word))
         if not pairs:

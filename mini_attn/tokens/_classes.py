@@ -24,7 +24,7 @@ def _runs() -> list[tuple[int, int, str]]:
 
 @cache
 def members(category: str) -> str:
-    """What a class of `re` holds for a category, or for all that begin with its letter."""
+    """Write what a class of `re` holds for a category, or for all that begin with its letter."""
     found: list[list[int]] = []
     for first, last, name in _runs():
         if not name.startswith(category):

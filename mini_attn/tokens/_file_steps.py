@@ -158,7 +158,7 @@ def _check_first(file: Part, cuts: list[Part]) -> None:
 
 
 def read_joining(file: Part) -> dict[str, Any]:
-    """What the decoder does, in the one order that is read: replace, bytes, fuse, strip."""
+    """Read what the decoder does, in the one order that is read: replace, bytes, fuse, strip."""
     parts = parts_of(file.get("decoder"), "decoder", ("decoders",))
     kinds = [str(part.get("type")) for part in parts]
     if kinds == ["ByteLevel"]:

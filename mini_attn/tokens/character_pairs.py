@@ -139,7 +139,7 @@ def byte_of(token: str) -> bytes | None:
 
 
 def piece_bytes(ids: Mapping[str, int]) -> dict[int, bytes]:
-    """What each token stands for: "▁" a space, ``<0x41>`` a byte, anything else itself."""
+    """Say what each token stands for: "▁" a space, ``<0x41>`` a byte, anything else itself."""
     found = {}
     for token, at in ids.items():
         byte = byte_of(token)

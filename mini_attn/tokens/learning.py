@@ -107,7 +107,7 @@ def _checked(count: int) -> int:
 
 
 def _pieces(text: str | Iterable[str], pattern: str) -> Counter[str]:
-    """How often each piece occurs."""
+    """Count each piece."""
     found: Counter[str] = Counter()
     if not isinstance(text, Iterable):
         raise DTypeError(f"text must be a str or several, got {text!r:.60}")
@@ -123,7 +123,7 @@ def _bytes_of(piece: str) -> list[bytes]:
 def _counted(
     words: list[list[int]], weights: list[int]
 ) -> tuple[defaultdict[Pair, int], defaultdict[Pair, set[int]]]:
-    """How often each pair occurs, and in which words."""
+    """Count each pair, and list the words that have it."""
     counts: defaultdict[Pair, int] = defaultdict(int)
     places: defaultdict[Pair, set[int]] = defaultdict(set)
     for at, word in enumerate(words):

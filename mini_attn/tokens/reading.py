@@ -264,7 +264,7 @@ def _added(file: Part, ids: Mapping[str, int]) -> list[Added]:
 
 
 def _joined(ids: Mapping[str, int], added: list[Added], joining: dict[str, Any]) -> dict[str, Any]:
-    """What tokens stand for, and how they become text."""
+    """Say what tokens stand for, and how they become text."""
     names = {**ids, **{token.text: token.id for token in added}}
     written: dict[int, str] = {}
     for token, at in names.items():

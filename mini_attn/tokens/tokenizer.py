@@ -47,14 +47,18 @@ class Tokenizer(ABC):
 
     ``decode(encode(text)) == text`` as far as the tokenizer keeps text as it is.
 
-    Attributes
-    ----------
-    special : dict of str to int
-        Ids of the special tokens, which text alone never gives.
-    start : tuple of int
-        What the tokenizer's own template puts before a text, such as ``<s>``; not in `encode`.
-    n_tokens : int
-        The largest id, plus 1: so many rows a model's embedding needs.
+    Notes
+    -----
+    Every tokenizer has ``special``, the ids of the special tokens by their text, which text alone
+    never gives; ``start``, the ids that its own template puts before a text, such as ``<s>``, which
+    `encode` doesn't; and ``n_tokens``, the largest id plus 1: so many rows an embedding needs.
+
+    Examples
+    --------
+    >>> from mini_attn.tokens import BytePairs
+    >>> tokenizer = BytePairs.from_merges([(b"a", b"b")], special=["<end>"])
+    >>> tokenizer.n_tokens, tokenizer.special, tokenizer.start
+    (258, {'<end>': 257}, ())
     """
 
     def __init__(

@@ -27,7 +27,7 @@ def test_the_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tokenizers.pre_tokenizers import ByteLevel
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "vocab_size": 300}
+    sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "vocab_size": 256}
     LlamaForCausalLM(
         LlamaConfig(**sizes, num_attention_heads=2, max_position_embeddings=64)
     ).save_pretrained(tmp_path / "folder")
@@ -41,7 +41,7 @@ def test_the_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(blocks) >= least
         for block in blocks:
             exec(block, names)
-    assert names["model"](names["np"].array([[3, 1]])).shape == (1, 2, 300)
+    assert names["model"](names["np"].array([[3, 1]])).shape == (1, 2, 256)
 
 
 def test_it_is_one_screen() -> None:
