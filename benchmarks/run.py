@@ -55,6 +55,13 @@ def decoder_rows(read: dict[str, float], rate: float) -> dict[str, Row]:
     }
 
 
+def token_rows() -> dict[str, Row]:
+    """Rows of tokens, beside tiktoken and tokenizers."""
+    from benchmarks import tokens
+
+    return {"encoding": tokens.encoding, "one long word": tokens.long_word}
+
+
 def page_rows() -> dict[str, Row]:
     """Rows of the built book."""
     from benchmarks import inside, page
@@ -83,6 +90,11 @@ def rows(read: dict[str, float], rate: float) -> tuple[dict[str, Row], dict[str,
             lambda: decoder_rows(read, rate),
             machine.installed("transformers") is not None,
             "the peer, transformers, is not installed",
+        ),
+        "tokens": (
+            token_rows,
+            machine.installed("tiktoken") is not None,
+            "the peer, tiktoken, is not installed",
         ),
         "gpu": (gpu.rows, machine.best_device() != "cpu", "PyTorch sees no GPU (cuda or mps)"),
         "book": (

@@ -25,6 +25,7 @@ from benchmarks import (
     picture,
     positions,
     run,
+    tokens,
 )
 from mini_attn.config import AttentionConfig, DecoderConfig
 
@@ -52,6 +53,8 @@ ROWS = {
     "gpu decoding": lambda: gpu.decoding(
         RATE, "cpu", TINY, "tiny", prompt=3, n_new=4, backend="eager"
     ),
+    "encoding": lambda: tokens.encoding("a few words and few tokens " * 9, count=9, repeats=1),
+    "long word": lambda: tokens.long_word(60, repeats=1),
     "modules": facts.modules,
     "variant": facts.variant_files,
 }  # fmt: skip
