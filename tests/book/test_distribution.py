@@ -74,7 +74,7 @@ def test_a_release_is_four_files_with_their_sums(made: Path) -> None:
 
 @pytest.mark.slow
 def test_the_wheel_holds_what_the_package_uses_and_no_more(made: Path) -> None:
-    assert (made / WHEEL).stat().st_size <= 4_300_000
+    assert (made / WHEEL).stat().st_size <= 4_400_000
     names = set(zipfile.ZipFile(made / WHEEL).namelist())
     sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "mini_attn").rglob("*.py")}
     assert sources <= names
