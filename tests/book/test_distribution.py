@@ -189,7 +189,7 @@ SOLVED = telling_line("late_mask").encode()
     ("wheel", "source", "words"),
     [
         ({"tests/x.py": b""}, {}, ["x.whl holds tests, which isn't the package's"]),
-        ({"mini_attn/big": bytes(4_300_001)}, {}, ["x.whl has .* and may have 4,300,000"]),
+        ({"mini_attn/big": bytes(4_400_001)}, {}, ["x.whl has .* and may have 4,400,000"]),
         ({"mini_attn/x.py": SOLVED}, {}, ["x.whl/mini_attn/x.py: late_mask"]),
         ({}, {"solutions/x.py": b""}, ["x.tar.gz holds solutions, which isn't"]),
         ({}, {"mini_attn/x.py": SOLVED}, ["mini_attn-1|x.py: late_mask"]),
