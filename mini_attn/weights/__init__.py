@@ -7,7 +7,8 @@ Two lines run a published model whose layout is known, and one more reads its to
     tokenizer = read_tokenizer("folder")
 """
 
-from mini_attn.tokens import read_tokenizer
+from typing import TYPE_CHECKING, Any
+
 from mini_attn.weights.checkpoint import from_hf, read_checkpoint
 from mini_attn.weights.codes import dequantised
 from mini_attn.weights.compressed import compressed_from_hf
@@ -28,6 +29,9 @@ from mini_attn.weights.hf_config import config_from_hf
 from mini_attn.weights.hf_model import model_from_hf, unknown_keys
 from mini_attn.weights.llama import from_llama
 from mini_attn.weights.state import check_state, to_numpy
+
+if TYPE_CHECKING:
+    from mini_attn.tokens import read_tokenizer
 
 __all__ = [
     "FAMILIES",
@@ -54,3 +58,12 @@ __all__ = [
     "to_numpy",
     "unknown_keys",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `read_tokenizer` when it's asked for: arrays need no tokens."""
+    if name != "read_tokenizer":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from mini_attn.tokens import read_tokenizer
+
+    return read_tokenizer

@@ -316,6 +316,14 @@ def test_pythons_own_expressions_cut_alike(request, share):
                 if a != b and not known & set(text)] == []  # fmt: skip
 
 
+def test_arrays_load_no_tokens():
+    code = "import sys, mini_attn.numpy; print('mini_attn.tokens' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    )
+    assert done.stdout == "False\n"
+
+
 def test_neither_regex_nor_numpy_is_needed_to_encode():
     code = (
         "import sys; sys.modules['regex'] = sys.modules['numpy'] = None\n"
