@@ -26,6 +26,7 @@ from mini_attn.widgets.equal_bytes_data import equal_bytes
 from mini_attn.widgets.inside_data import home_model, inside_model
 from mini_attn.widgets.key_budget_data import key_budget
 from mini_attn.widgets.machine_data import machine
+from mini_attn.widgets.merge_steps_data import merge_steps
 from mini_attn.widgets.page_pool_data import page_pool
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
@@ -108,8 +109,8 @@ def generate() -> dict[str, Any]:
         ``models.json``, ``layouts.json``, ``devices.json``, ``page_pool.json``, ``roofline.json``,
         ``comparison.json``, ``equal_bytes.json``, ``bits_dial.json``, ``stories.json``,
         ``film.json``, ``inside_model.json``, ``home_model.json``, ``key_budget.json``,
-        ``your_machine.json``, ``your_model.json``, ``example.json``, ``example_heads.json`` and
-        ``example_latent.json``.
+        ``your_machine.json``, ``your_model.json``, ``merge_steps.json``, ``example.json``,
+        ``example_heads.json`` and ``example_latent.json``.
     """
     return {
         "models.json": _models(),
@@ -127,6 +128,7 @@ def generate() -> dict[str, Any]:
         "key_budget.json": key_budget(),
         "your_model.json": your_model(),
         "your_machine.json": machine(),
+        "merge_steps.json": merge_steps(),
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {
             name.lower(): getattr(example_heads, name) for name in example_heads.__all__
