@@ -8,7 +8,7 @@ from mini_attn.errors import ConfigError
 
 __all__ = ["TOPICS", "Complaint"]
 
-TOPICS = ("masks", "softmax", "heads", "positions", "caches", "numbers")
+TOPICS = ("tokens", "masks", "softmax", "heads", "positions", "caches", "numbers")
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Complaint:
 
     Parameters
     ----------
-    topic : {"masks", "softmax", "heads", "positions", "caches", "numbers"}
+    topic : {"tokens", "masks", "softmax", "heads", "positions", "caches", "numbers"}
         What the function is about.
     words : str
         What a user would have reported: what goes wrong, never why.
