@@ -149,6 +149,12 @@ BY_HAND = {
     "devices/overlap": 79152,  # 2 * 8 * 989.4e12 * 8 / (32 * 50e9)
     "devices/ulysses": (32 + 8) / (8 * 4),
     "devices/decode": 7 * 32 * (128 + 1),
+    "tokens/overlap": 4 + 1,
+    "tokens/sequences": 89,  # Fibonacci: 1, 2, 3, 5, 8, 13, 21, 34, 55, 89
+    "tokens/one-sign": 3 * 4 + 2 * 3,
+    "tokens/language": 233 / 30,  # each byte of Hindi; 30 counted in the picture
+    "tokens/logits": 2004,  # 128256 / (2 * 32)
+    "tokens/share": 59.445,  # 262144 * (1536 + 35 * 256) = 2751463424 of 4628569379
     "position/orders": 7 * 6 * 5 * 4 * 3 * 2,
     "position/integers": 1808.042,  # e^7.5
     "position/length": 512 // 2,
