@@ -1,5 +1,7 @@
 """Look at all pairs, merge the one that was learned first, and look again."""
 
+from itertools import pairwise
+
 import numpy as np
 
 
@@ -9,7 +11,7 @@ def lowest_rank(ids, merges):
     ranks = {(a, b): k for k, (a, b) in enumerate(merges.tolist())}
     tokens = ids.tolist()
     while len(tokens) > 1:
-        pairs = list(zip(tokens, tokens[1:], strict=False))
+        pairs = list(pairwise(tokens))
         i = min(range(len(pairs)), key=lambda i: ranks.get(pairs[i], len(ranks)))
         if pairs[i] not in ranks:
             break
@@ -65,7 +67,7 @@ def _chosen(choose, stop=False, first=0):
         while True:
             found = [
                 (ranks[pair], i)
-                for i, pair in enumerate(zip(tokens, tokens[1:], strict=False))
+                for i, pair in enumerate(pairwise(tokens))
                 if ranks.get(pair, -1) >= first
             ]
             if not found:

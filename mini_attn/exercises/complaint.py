@@ -8,7 +8,7 @@ from mini_attn.errors import ConfigError
 
 __all__ = ["TOPICS", "Complaint"]
 
-TOPICS = ("tokens", "masks", "softmax", "heads", "positions", "caches", "numbers")
+TOPICS = ("masks", "softmax", "heads", "positions", "caches", "numbers", "tokens")
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Complaint:
 
     Parameters
     ----------
-    topic : {"tokens", "masks", "softmax", "heads", "positions", "caches", "numbers"}
+    topic : {"masks", "softmax", "heads", "positions", "caches", "numbers", "tokens"}
         What the function is about.
     words : str
         What a user would have reported: what goes wrong, never why.

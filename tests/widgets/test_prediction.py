@@ -154,7 +154,7 @@ BY_HAND = {
     "tokens/one-sign": 3 * 4 + 2 * 3,
     "tokens/language": 233 / 30,  # each byte of Hindi; 30 counted in the picture
     "tokens/logits": 2004,  # 128256 / (2 * 32)
-    "tokens/share": 59.445,  # 262144 * (1536 + 35 * 256) = 2751463424 of 4628569379
+    "tokens/share": 100 * 2751463424 / 4628569379,  # 262144 * (1536 + 35 * 256), of all
     "position/orders": 7 * 6 * 5 * 4 * 3 * 2,
     "position/integers": 1808.042,  # e^7.5
     "position/length": 512 // 2,

@@ -9,8 +9,8 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 TEXT = """
 `ids` `(n,)` holds the tokens of a text and `pair` `(2,)` two tokens. Walk from left to right, and
 wherever the first token of `pair` is followed by the second, write the single token `new` instead
-of the two. What has become part of a new token can't be merged again, and `new` doesn't occur in
-`ids` or `pair`. Return `merged` `(n,)`: the tokens after this one merge, and after them -1 for each
+of the two. A new token can't be merged again in this walk, and `new` doesn't occur in `ids` or
+`pair`. Return `merged` `(n,)`: the tokens after this one merge, and after them -1 for each
 token that there was more before.
 """
 STARTER = '''

@@ -26,8 +26,8 @@ def _overlap() -> Question:
         unit="tokens",
         kind="count",
         explanation=f"A token can only be merged once. So {letters // 2} pairs become tokens, and "
-        f"one a is left over: {answer} tokens. The pair was counted {letters - 1} times, and merged "
-        f"{letters // 2} times.",
+        f"one a is left over: {answer} tokens. The pair was counted {letters - 1} times, and "
+        f"merged {letters // 2} times.",
         mistakes=(
             Mistake(letters // 2, f"{letters} is odd. What becomes of the last a?"),
             Mistake(letters - 1, "Those are the pairs that we count. Two neighboring pairs share "
@@ -120,8 +120,8 @@ def _language() -> Question:
         mistakes=(
             Mistake(size / len(english), "That compares bytes with bytes. In English, merges made "
                     f"{few} tokens of {len(english)} bytes."),
-            Mistake(characters / len(english), "That compares characters. Which of the merges knows "
-                    "a character of Hindi?"),
+            Mistake(characters / len(english), "That compares characters. Which of the merges "
+                    "knows a character of Hindi?"),
             Mistake(characters / few, "That would be one token per character. A merge would have "
                     "to make it of its bytes. Which one?"),
             Mistake(size / characters, "That's how many bytes a character takes."),
@@ -146,8 +146,8 @@ def _logits() -> Question:
         unit="tokens",
         kind="crossover",
         tolerance=0.01,
-        explanation=f"2 · {width:,} · {vocabulary:,} FLOPs for the last product, and {layers} · 4 · "
-        f"{width:,} per token of context: {vocabulary:,} / (2 · {layers}) = {answer:,.0f}. Below "
+        explanation=f"2 · {width:,} · {vocabulary:,} FLOPs for the last product, and {layers} · 4 "
+        f"· {width:,} per token of context: {vocabulary:,} / (2 · {layers}) = {answer:,.0f}. Below "
         "that, the vocabulary costs more than attending.",
         mistakes=(
             Mistake(answer * layers, f"Attention runs in all {layers} layers, the last product "
@@ -170,9 +170,9 @@ def _share() -> Question:
     return Question(
         key="tokens/share",
         text=f"Gemma 4 E2B has {total / 1e9:.2f} billion parameters. One table has a row of "
-        f"{width:,} for each of {rows:,} tokens, and serves for embedding and logits. Another table "
-        f"has a row of {inner} per token for each of {layers} layers. Which share of the parameters "
-        "are the two tables?",
+        f"{width:,} for each of {rows:,} tokens, and serves for embedding and logits. Another "
+        f"table has a row of {inner} per token for each of {layers} layers. How many percent of the "
+        "parameters are the two tables?",
         answer=100 * tables / total,
         unit="percent",
         kind="share",
@@ -181,13 +181,13 @@ def _share() -> Question:
         f"{tables / total:.0%} of all. A step reads only a few rows of the larger table, so it can "
         "stay in slow memory.",
         mistakes=(
-            Mistake(100 * rows * width / total, "That's the first table alone. The second has a row per "
-                    f"token for *each* of {layers} layers."),
+            Mistake(100 * rows * width / total, "That's the first table alone. The second has a row "
+                    f"per token for *each* of {layers} layers."),
             Mistake(100 * rows * layers * inner / total, "That's the second table alone."),
-            Mistake(100 * rows * (width + inner) / total, f"The second table has {layers} rows per token, "
-                    "one for each layer."),
-            Mistake(100 * rows * (2 * width + layers * inner) / total, "Embedding and logits share one "
-                    "table here. Count it once."),
+            Mistake(100 * rows * (width + inner) / total, f"The second table has {layers} rows per "
+                    "token, one for each layer."),
+            Mistake(100 * rows * (2 * width + layers * inner) / total, "Embedding and logits share "
+                    "one table here. Count it once."),
             Mistake(100 - 100 * tables / total, "That's what's left for the layers."),
             Mistake(tables / total, "That's a fraction of 1. Give percent."),
         ),
