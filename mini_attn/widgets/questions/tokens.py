@@ -171,8 +171,8 @@ def _share() -> Question:
         key="tokens/share",
         text=f"Gemma 4 E2B has {total / 1e9:.2f} billion parameters. One table has a row of "
         f"{width:,} for each of {rows:,} tokens, and serves for embedding and logits. Another "
-        f"table has a row of {inner} per token for each of {layers} layers. How many percent of the "
-        "parameters are the two tables?",
+        f"table has a row of {inner} per token for each of {layers} layers. How many percent of "
+        "the parameters are the two tables?",
         answer=100 * tables / total,
         unit="percent",
         kind="share",
@@ -181,8 +181,8 @@ def _share() -> Question:
         f"{tables / total:.0%} of all. A step reads only a few rows of the larger table, so it can "
         "stay in slow memory.",
         mistakes=(
-            Mistake(100 * rows * width / total, "That's the first table alone. The second has a row "
-                    f"per token for *each* of {layers} layers."),
+            Mistake(100 * rows * width / total, "That's the first table alone. The second has a "
+                    f"row per token for *each* of {layers} layers."),
             Mistake(100 * rows * layers * inner / total, "That's the second table alone."),
             Mistake(100 * rows * (width + inner) / total, f"The second table has {layers} rows per "
                     "token, one for each layer."),
