@@ -1,6 +1,6 @@
 // A text's tokens, merge by merge, with merges learned from this book's own prose.
 import { MERGES, compute } from "./compute.js";
-import { NARROW, draw } from "./picture.js";
+import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -28,7 +28,7 @@ export default {
   ],
   buttons: [["next", "Next merge", "main"], ["undo", "Take back", "main"], ["all", "All merges", "main"]],
   main: ["text"],
-  second: { title: "The chosen word, merge by merge", upTo: NARROW },
+  second: { title: "The chosen word, merge by merge" },
   // A token that is pressed chooses its word; a step of a word, its merges.
   choose(result, state, id) {
     const [kind, i] = id.split("-");

@@ -6,7 +6,6 @@ import { whole } from "../core/text.js";
 import { BYTES, nameOf } from "./compute.js";
 import { explain, mergeWords, reachedIn, spaced } from "./words.js";
 
-export const NARROW = 480; // below this the word goes apart
 const LETTER = 8; // a generous average at 13 pixels
 const [LEAST, TALL, LINE] = [27, 38, 46]; // a token's box, and line to line
 const [SMALL, ROW] = [20, 25]; // a box of the word's steps, and step to step

@@ -18,7 +18,7 @@ export function describe(result) {
   if (!words.length) return "There's no text, so there are no tokens.";
   const own = steps[reachedIn(result)].ids.length;
   const pair = word.trim() ? ` ${quote(spaced(word))} is ${count(own, "token")}, and ${quote(spaced(twin))} is ${whole(twinIds.length)}.` : "";
-  return `With ${count(merges, "merge")}, the vocabulary has ${whole(BYTES + merges)} tokens and the text takes ${whole(tokens.length)} of them for ${count(bytes, "byte")}.${pair}`;
+  return `With ${count(merges, "merge")}, the vocabulary has ${whole(BYTES + merges)} tokens, and the text's ${count(bytes, "byte")} take ${whole(tokens.length)}.${pair}`;
 }
 
 export function table({ tokens, words, merges }) {
