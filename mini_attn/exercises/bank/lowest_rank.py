@@ -33,7 +33,7 @@ def lowest_rank(ids, merges):
 '''
 
 Array = np.ndarray
-A, B, C, D = 97, 98, 99, 100
+A, B, X, Y = 97, 98, 99, 100
 
 
 def _case(word: list[int], merges: list[tuple[int, int]]) -> Inputs:
@@ -121,8 +121,8 @@ def _longest(inputs: Inputs, *, fewest: bool = False) -> list[int]:
 def cases(rng: np.random.Generator) -> Cases:
     """By hand: a later pair comes first, and a long token that merges don't reach."""
     by_hand = [
-        _case([A, B, C], [(B, C), (A, B)]),
-        _case([A, B, C, D], [(A, B), (B, C), (A, 257), (C, D)]),
+        _case([A, B, X], [(B, X), (A, B)]),
+        _case([A, B, X, Y], [(A, B), (B, X), (A, 257), (X, Y)]),
         _case([A, A, A, B], [(A, A), (A, B)]),
     ]
     return {
