@@ -34,7 +34,7 @@ def _drawn(rng: np.random.Generator, n: int, most: int) -> Inputs:
     text = "".join(rng.choice(list(LETTERS), n))
     left, sizes = len(text.encode()), []
     while left:
-        sizes.append(int(min(left, rng.integers(1, most + 1))))
+        sizes.append(min(left, int(rng.integers(1, most + 1))))
         left -= sizes[-1]
     return _case(text, sizes)
 
