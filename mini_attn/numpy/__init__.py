@@ -10,10 +10,18 @@ from mini_attn.errors import (
     ShapeError,
     WidgetStateError,
 )
+from mini_attn.numpy.attention.convolution import short_convolution
 from mini_attn.numpy.attention.dot_product import attention_backward, scaled_dot_product_attention
 from mini_attn.numpy.attention.mask import causal_mask, combine_masks, visible
 from mini_attn.numpy.attention.online import merge_attention, online_attention
 from mini_attn.numpy.attention.paged import paged_attention
+from mini_attn.numpy.attention.recurrence import (
+    chunked_attention,
+    feature_map,
+    parallel_attention,
+    recurrent_attention,
+    recurrent_attention_backward,
+)
 from mini_attn.numpy.attention.softmax import logsumexp, softmax, softmax_backward
 from mini_attn.numpy.attention.sparse import bucket_mask, count_blocks, global_mask, strided_mask
 from mini_attn.numpy.caches.block_pool import BlockPool
@@ -139,6 +147,7 @@ __all__ = [
     "bucket_mask",
     "causal_mask",
     "chosen_keys",
+    "chunked_attention",
     "clamped_swiglu",
     "combine_masks",
     "convert_rope_layout",
@@ -148,6 +157,7 @@ __all__ = [
     "decode_weight",
     "encode_float",
     "encode_weight",
+    "feature_map",
     "feature_norms",
     "filter_logits",
     "generate",
@@ -165,6 +175,7 @@ __all__ = [
     "n_of_m",
     "online_attention",
     "paged_attention",
+    "parallel_attention",
     "pool_kv_heads",
     "pool_weights",
     "prefill",
@@ -172,6 +183,8 @@ __all__ = [
     "prune_weight",
     "prune_weights",
     "quantize_weights",
+    "recurrent_attention",
+    "recurrent_attention_backward",
     "relative_position_bucket",
     "rms_norm",
     "rope_frequencies",
@@ -180,6 +193,7 @@ __all__ = [
     "sample_token",
     "scale_frequencies",
     "scaled_dot_product_attention",
+    "short_convolution",
     "sinusoidal_positions",
     "softmax",
     "softmax_backward",

@@ -10,10 +10,18 @@ from mini_attn.errors import (
     ShapeError,
     WidgetStateError,
 )
+from mini_attn.torch.attention.convolution import short_convolution
 from mini_attn.torch.attention.dot_product import attention_backward, scaled_dot_product_attention
 from mini_attn.torch.attention.mask import causal_mask, combine_masks, visible
 from mini_attn.torch.attention.online import merge_attention, online_attention
 from mini_attn.torch.attention.paged import paged_attention
+from mini_attn.torch.attention.recurrence import (
+    chunked_attention,
+    feature_map,
+    parallel_attention,
+    recurrent_attention,
+    recurrent_attention_backward,
+)
 from mini_attn.torch.attention.softmax import logsumexp, softmax, softmax_backward
 from mini_attn.torch.attention.sparse import bucket_mask, count_blocks, global_mask, strided_mask
 from mini_attn.torch.caches.block_pool import BlockPool
@@ -140,6 +148,7 @@ __all__ = [
     "bucket_mask",
     "causal_mask",
     "chosen_keys",
+    "chunked_attention",
     "clamped_swiglu",
     "combine_masks",
     "compile_decode_step",
@@ -150,6 +159,7 @@ __all__ = [
     "decode_weight",
     "encode_float",
     "encode_weight",
+    "feature_map",
     "feature_norms",
     "filter_logits",
     "generate",
@@ -167,6 +177,7 @@ __all__ = [
     "n_of_m",
     "online_attention",
     "paged_attention",
+    "parallel_attention",
     "pool_kv_heads",
     "pool_weights",
     "prefill",
@@ -174,6 +185,8 @@ __all__ = [
     "prune_weight",
     "prune_weights",
     "quantize_weights",
+    "recurrent_attention",
+    "recurrent_attention_backward",
     "relative_position_bucket",
     "rms_norm",
     "rope_frequencies",
@@ -182,6 +195,7 @@ __all__ = [
     "sample_token",
     "scale_frequencies",
     "scaled_dot_product_attention",
+    "short_convolution",
     "sinusoidal_positions",
     "softmax",
     "softmax_backward",
