@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,9 +33,14 @@ class Tokens(NamedTuple):
     log_decay: Array  # (batch, heads, seq, 1 or key_dim)
     beta: Array | None  # (batch, heads, seq, 1)
 
+    def each(self, change: Callable[[Array], Array]) -> Tokens:
+        """Return them with every array changed."""
+        beta = None if self.beta is None else change(self.beta)
+        return Tokens(*(change(array) for array in self[:4]), beta)
+
     def part(self, start: int, end: int) -> Tokens:
         """Return some of the tokens, views."""
-        return Tokens(*(None if a is None else a[:, :, start:end] for a in self))  # type: ignore[arg-type]
+        return self.each(lambda array: array[:, :, start:end])
 
 
 def recurrent_attention(
@@ -176,6 +182,10 @@ def chunked_attention(
     ``beta * pairs(k, k)`` below the diagonal. Each decay is the exponential of a sum of logarithms
     of 0 or below, so none overflows.
 
+    The published WY form solves for the values and for the keys before it knows the state, so
+    that a GPU can do all chunks at once; solving for what the state lacks takes fewer products.
+    `recurrence_flops` counts them.
+
     References
     ----------
     yang2024deltanet, section 3
@@ -193,7 +203,7 @@ def chunked_attention(
     check_count("chunk", chunk)
     check_flag("return_state", return_state)
     tokens, held = _given(q, k, v, log_decay, beta, state, scale, keep, normalize)
-    out, held = read_by_chunks(tokens, held, chunk)
+    out, held = read_by_chunks(tokens, held, chunk, last=return_state)
     return _answer(out, held, q, normalize, return_state)
 
 
@@ -255,7 +265,7 @@ def parallel_attention(
     """
     check_flag("return_state", return_state)
     tokens, held = _given(q, k, v, log_decay, beta, state, scale, keep, normalize)
-    out, held = read_by_chunks(tokens, held, max(q.shape[2], 1))
+    out, held = read_by_chunks(tokens, held, max(q.shape[2], 1), last=return_state)
     return _answer(out, held, q, normalize, return_state)
 
 
@@ -370,7 +380,7 @@ def recurrent_attention_backward(
     factor = score_factor(scale, None, q.shape[3])
     grads = grads._replace(q=grads.q * factor)
     if keep is not None:
-        grads = Tokens(*(None if g is None else _kept(g, keep) for g in grads))  # type: ignore[arg-type]
+        grads = grads.each(lambda array: _kept(array, keep))
     d_decay = None
     if log_decay is not None:
         d_decay = grads.log_decay if log_decay.ndim == 4 else grads.log_decay.sum(axis=-1)
@@ -394,62 +404,83 @@ def read_step_by_step(tokens: Tokens, state: Array) -> tuple[Array, Array]:
     return out, state
 
 
-def read_by_chunks(tokens: Tokens, state: Array, chunk: int) -> tuple[Array, Array]:
-    """Outputs and the last state, chunk by chunk, without checks."""
+def read_by_chunks(
+    tokens: Tokens, state: Array, chunk: int, *, last: bool = True
+) -> tuple[Array, Array]:
+    """Outputs and the state, up to date only if the last one is needed, without checks."""
+    seq = tokens.q.shape[2]
+    whole = seq - seq % chunk
     out = np.empty_like(tokens.v)
-    for start in range(0, tokens.q.shape[2], chunk):
-        q, k, u, log_decay, beta = tokens.part(start, start + chunk)
-        reach = np.exp(np.cumsum(log_decay, axis=2))  # what is left of the state at each token
-        if beta is not None:
-            below = np.tril(pairs(k, k, log_decay), -1)
-            u = solve(beta * below, beta * (u - (k * reach) @ state))
-        out[:, :, start : start + chunk] = (q * reach) @ state + pairs(q, k, log_decay) @ u
-        left = np.exp(_after(log_decay))  # of each token's own at the chunk's end
-        state = reach[:, :, -1, :, None] * state + (k * left).swapaxes(2, 3) @ u
+    for start, end, size in ((0, whole, chunk), (whole, seq, seq - whole)):
+        if start < end:
+            found, state = _equal_chunks(tokens.part(start, end), state, size, last or end < seq)
+            out[:, :, start:end] = found
     return out, state
+
+
+def _equal_chunks(tokens: Tokens, state: Array, chunk: int, last: bool) -> tuple[Array, Array]:
+    """Outputs and the state of chunks that are all of one length."""
+    split = (*tokens.q.shape[:2], tokens.q.shape[2] // chunk, chunk, -1)
+    q, k, v, log_decay, beta = tokens.each(lambda array: array.reshape(split))
+    reach = np.exp(np.cumsum(log_decay, axis=-2))  # what is left of the state at each token
+    left = np.exp(_after(log_decay))  # what is left of each token at its chunk's end
+    near, asks, seeks = pairs(q, k, log_decay), q * reach, k * reach
+    writes = (k * left).swapaxes(-1, -2)
+    below = None if beta is None else beta * np.tril(pairs(k, k, log_decay), -1)
+    out = np.empty_like(v)
+    for i in range(split[2]):
+        u = v[:, :, i]
+        if beta is not None:
+            u = solve(below[:, :, i], beta[:, :, i] * (u - seeks[:, :, i] @ state))
+        out[:, :, i] = asks[:, :, i] @ state + near[:, :, i] @ u
+        if last or i + 1 < split[2]:
+            state = reach[:, :, i, -1, :, None] * state + writes[:, :, i] @ u
+    return out.reshape(tokens.v.shape), state
 
 
 def pairs(a: Array, b: Array, log_decay: Array) -> Array:
     """``a_i @ b_j`` times the decays after ``j`` up to ``i``; 0 for a later ``j``."""
-    seq = a.shape[2]
-    if log_decay.shape[3] == 1:  # one factor for a pair
+    seq = a.shape[-2]
+    if log_decay.shape[-1] == 1:  # one factor for a pair
         within = np.tri(seq, k=-1, dtype=bool)
-        between = np.cumsum(np.where(within, log_decay, 0), axis=2)  # (…, i, j)
-        return np.tril(np.exp(between)) * (a @ b.swapaxes(2, 3))
-    found = np.zeros((*a.shape[:2], seq, seq), a.dtype)
+        between = np.cumsum(np.where(within, log_decay, 0), axis=-2)  # (…, i, j)
+        return np.tril(np.exp(between)) * (a @ b.swapaxes(-1, -2))
+    found = np.zeros((*a.shape[:-2], seq, seq), a.dtype)
     _fill_pairs(found, a, b, log_decay)
     return found
 
 
 def _fill_pairs(found: Array, a: Array, b: Array, log_decay: Array) -> None:
     """Fill a square by halves: what lies between is split in the middle, so nothing grows."""
-    seq = a.shape[2]
+    seq = a.shape[-2]
     if seq == 1:
-        found[:, :, 0, 0] = (a * b).sum(axis=(2, 3))
+        found[...] = a @ b.swapaxes(-1, -2)
         return
-    middle = seq // 2
-    for half in (slice(middle), slice(middle, None)):
-        _fill_pairs(found[:, :, half, half], a[:, :, half], b[:, :, half], log_decay[:, :, half])
-    later = a[:, :, middle:] * np.exp(np.cumsum(log_decay[:, :, middle:], axis=2))
-    earlier = b[:, :, :middle] * np.exp(_after(log_decay[:, :, :middle]))
-    found[:, :, middle:, :middle] = later @ earlier.swapaxes(2, 3)
+    first, second = slice(seq // 2), slice(seq // 2, None)
+    for half in (first, second):
+        rows = (array[..., half, :] for array in (a, b, log_decay))
+        _fill_pairs(found[..., half, half], *rows)
+    later = a[..., second, :] * np.exp(np.cumsum(log_decay[..., second, :], axis=-2))
+    earlier = b[..., first, :] * np.exp(_after(log_decay[..., first, :]))
+    found[..., second, first] = later @ earlier.swapaxes(-1, -2)
 
 
 def solve(below: Array, right: Array) -> Array:
     """``(1 + below)^-1 @ right`` by halves, for a matrix with nothing on and above its diagonal."""
-    seq = right.shape[2]
-    if seq <= 1:
+    seq = right.shape[-2]
+    if seq == 1:
         return right
-    middle = seq // 2
-    top = solve(below[:, :, :middle, :middle], right[:, :, :middle])
-    rest = right[:, :, middle:] - below[:, :, middle:, :middle] @ top
-    return np.concatenate([top, solve(below[:, :, middle:, middle:], rest)], axis=2)
+    first, second = slice(seq // 2), slice(seq // 2, None)
+    top = solve(below[..., first, first], right[..., first, :])
+    rest = right[..., second, :] - below[..., second, first] @ top
+    return np.concatenate([top, solve(below[..., second, second], rest)], axis=-2)
 
 
 def _after(log_decay: Array) -> Array:
     """Sums of what follows each token, its own not included."""
-    shifted = np.concatenate([log_decay[:, :, 1:], np.zeros_like(log_decay[:, :, :1])], axis=2)
-    return np.cumsum(shifted[:, :, ::-1], axis=2)[:, :, ::-1]
+    none = np.zeros_like(log_decay[..., :1, :])
+    shifted = np.concatenate([log_decay[..., 1:, :], none], axis=-2)
+    return np.flip(np.cumsum(np.flip(shifted, -2), axis=-2), -2)
 
 
 def _read(state: Array, asks: Array) -> Array:
@@ -462,7 +493,7 @@ def _gradients(d_out: Array, tokens: Tokens, state: Array, d_state: Array) -> tu
     befores = [state]
     for t in range(tokens.q.shape[2]):
         befores.append(read_step_by_step(tokens.part(t, t + 1), befores[-1])[1])
-    grads = Tokens(*(None if a is None else np.zeros_like(a) for a in tokens))  # type: ignore[arg-type]
+    grads = tokens.each(np.zeros_like)
     for t in reversed(range(tokens.q.shape[2])):
         q, k, v, d = (a[:, :, t] for a in (tokens.q, tokens.k, tokens.v, d_out))
         decay = np.exp(tokens.log_decay[:, :, t, :, None])
@@ -513,7 +544,7 @@ def _given(
     scaled = q.astype(kind) * score_factor(scale, None, sizes["key_dim"])
     tokens = Tokens(scaled, k.astype(kind), v.astype(kind), log_decay.astype(kind), beta)
     if keep is not None:
-        tokens = Tokens(*(None if a is None else _kept(a, keep) for a in tokens))  # type: ignore[arg-type]
+        tokens = tokens.each(lambda array: _kept(array, keep))
     if state is None:
         state = np.zeros((*q.shape[:2], sizes["key_dim"], v.shape[3]))
     return tokens, state.astype(kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -30,9 +31,14 @@ class Tokens(NamedTuple):
     log_decay: Tensor  # (batch, heads, seq, 1 or key_dim)
     beta: Tensor | None  # (batch, heads, seq, 1)
 
+    def each(self, change: Callable[[Tensor], Tensor]) -> Tokens:
+        """Return them with every array changed."""
+        beta = None if self.beta is None else change(self.beta)
+        return Tokens(*(change(array) for array in self[:4]), beta)
+
     def part(self, start: int, end: int) -> Tokens:
         """Return some of the tokens, views."""
-        return Tokens(*(None if a is None else a[:, :, start:end] for a in self))  # type: ignore[arg-type]
+        return self.each(lambda array: array[:, :, start:end])
 
 
 def recurrent_attention(
@@ -174,6 +180,10 @@ def chunked_attention(
     ``beta * pairs(k, k)`` below the diagonal. Each decay is the exponential of a sum of logarithms
     of 0 or below, so none overflows.
 
+    The published WY form solves for the values and for the keys before it knows the state, so
+    that a GPU can do all chunks at once; solving for what the state lacks takes fewer products.
+    `recurrence_flops` counts them.
+
     References
     ----------
     yang2024deltanet, section 3
@@ -190,7 +200,7 @@ def chunked_attention(
     check_count("chunk", chunk)
     check_flag("return_state", return_state)
     tokens, held = _given(q, k, v, log_decay, beta, state, scale, keep, normalize)
-    out, held = read_by_chunks(tokens, held, chunk)
+    out, held = read_by_chunks(tokens, held, chunk, last=return_state)
     return _answer(out, held, q, normalize, return_state)
 
 
@@ -250,7 +260,7 @@ def parallel_attention(
     """
     check_flag("return_state", return_state)
     tokens, held = _given(q, k, v, log_decay, beta, state, scale, keep, normalize)
-    out, held = read_by_chunks(tokens, held, max(q.shape[2], 1))
+    out, held = read_by_chunks(tokens, held, max(q.shape[2], 1), last=return_state)
     return _answer(out, held, q, normalize, return_state)
 
 
@@ -365,7 +375,7 @@ def recurrent_attention_backward(
     factor = score_factor(scale, None, q.shape[3])
     grads = grads._replace(q=grads.q * factor)
     if keep is not None:
-        grads = Tokens(*(None if g is None else _kept(g, keep) for g in grads))  # type: ignore[arg-type]
+        grads = grads.each(lambda array: _kept(array, keep))
     d_decay = None
     if log_decay is not None:
         d_decay = grads.log_decay if log_decay.ndim == 4 else grads.log_decay.sum(dim=-1)
@@ -389,53 +399,78 @@ def read_step_by_step(tokens: Tokens, state: Tensor) -> tuple[Tensor, Tensor]:
     return torch.stack(out, dim=2) if out else torch.zeros_like(tokens.v), state
 
 
-def read_by_chunks(tokens: Tokens, state: Tensor, chunk: int) -> tuple[Tensor, Tensor]:
-    """Outputs and the last state, chunk by chunk, without checks."""
-    out = []
-    for start in range(0, tokens.q.shape[2], chunk):
-        q, k, u, log_decay, beta = tokens.part(start, start + chunk)
-        reach = log_decay.cumsum(dim=2).exp()  # what is left of the state at each token
-        if beta is not None:
-            below = pairs(k, k, log_decay).tril(-1)
-            right = beta * (u - (k * reach) @ state)
-            u = torch.linalg.solve_triangular(beta * below, right, upper=False, unitriangular=True)
-        out.append((q * reach) @ state + pairs(q, k, log_decay) @ u)
-        left = _after(log_decay).exp()  # of each token's own at the chunk's end
-        state = reach[:, :, -1, :, None] * state + (k * left).transpose(2, 3) @ u
-    return torch.cat(out, dim=2) if out else torch.zeros_like(tokens.v), state
+def read_by_chunks(
+    tokens: Tokens, state: Tensor, chunk: int, *, last: bool = True
+) -> tuple[Tensor, Tensor]:
+    """Outputs and the state, up to date only if the last one is needed, without checks."""
+    seq = tokens.q.shape[2]
+    whole = seq - seq % chunk
+    out = [tokens.v[:, :, :0]]
+    for start, end, size in ((0, whole, chunk), (whole, seq, seq - whole)):
+        if start < end:
+            found, state = _equal_chunks(tokens.part(start, end), state, size, last or end < seq)
+            out.append(found)
+    return torch.cat(out, dim=2), state
+
+
+def _equal_chunks(tokens: Tokens, state: Tensor, chunk: int, last: bool) -> tuple[Tensor, Tensor]:
+    """Outputs and the state of chunks that are all of one length."""
+    split = (*tokens.q.shape[:2], tokens.q.shape[2] // chunk, chunk, -1)
+    q, k, v, log_decay, beta = tokens.each(lambda array: array.reshape(split))
+    reach = log_decay.cumsum(dim=-2).exp()  # what is left of the state at each token
+    left = _after(log_decay).exp()  # what is left of each token at its chunk's end
+    near, asks, seeks, writes = pairs(q, k, log_decay), q * reach, k * reach, (k * left).mT
+    corrects = None if beta is None else beta * pairs(k, k, log_decay)
+    out, count = [], split[2]
+    for i in range(count):
+        u = v[:, :, i]
+        if beta is not None and corrects is not None:
+            missed = beta[:, :, i] * (u - seeks[:, :, i] @ state)
+            u = _solve(corrects[:, :, i], missed)
+        out.append(asks[:, :, i] @ state + near[:, :, i] @ u)
+        if last or i + 1 < count:
+            state = reach[:, :, i, -1, :, None] * state + writes[:, :, i] @ u
+    return torch.cat(out, dim=2), state
+
+
+def _solve(below: Tensor, right: Tensor) -> Tensor:
+    """``(1 + below)^-1 @ right``; what stands on and above the diagonal is not looked at."""
+    return torch.linalg.solve_triangular(below, right, upper=False, unitriangular=True)
 
 
 def pairs(a: Tensor, b: Tensor, log_decay: Tensor) -> Tensor:
     """``a_i @ b_j`` times the decays after ``j`` up to ``i``; 0 for a later ``j``."""
-    seq = a.shape[2]
-    if log_decay.shape[3] == 1:  # one factor for a pair
+    seq = a.shape[-2]
+    if log_decay.shape[-1] == 1:  # one factor for a pair
         within = torch.ones(seq, seq, dtype=torch.bool, device=a.device).tril(-1)
-        between = torch.where(within, log_decay, 0).cumsum(dim=2)  # (…, i, j)
-        return between.exp().tril() * (a @ b.transpose(2, 3))
+        between = torch.where(within, log_decay, 0).cumsum(dim=-2)  # (…, i, j)
+        return between.exp().tril() * (a @ b.mT)
     return _pairs_by_halves(a, b, log_decay)
 
 
 def _pairs_by_halves(a: Tensor, b: Tensor, log_decay: Tensor) -> Tensor:
     """A square by halves: what lies between is split in the middle, so nothing grows."""
-    seq = a.shape[2]
+    seq = a.shape[-2]
     if seq == 1:
-        return (a * b).sum(dim=3, keepdim=True)
-    middle = seq // 2
-    first, second = (
-        _pairs_by_halves(a[:, :, half], b[:, :, half], log_decay[:, :, half])
-        for half in (slice(middle), slice(middle, None))
+        return a @ b.mT
+    first, second = slice(seq // 2), slice(seq // 2, None)
+    early, late = (
+        _pairs_by_halves(*(array[..., half, :] for array in (a, b, log_decay)))
+        for half in (first, second)
     )
-    later = a[:, :, middle:] * log_decay[:, :, middle:].cumsum(dim=2).exp()
-    earlier = b[:, :, :middle] * _after(log_decay[:, :, :middle]).exp()
-    hidden = first.new_zeros(*first.shape[:3], seq - middle)
-    top = torch.cat([first, hidden], dim=3)
-    return torch.cat([top, torch.cat([later @ earlier.transpose(2, 3), second], dim=3)], dim=2)
+    later = a[..., second, :] * log_decay[..., second, :].cumsum(dim=-2).exp()
+    earlier = b[..., first, :] * _after(log_decay[..., first, :]).exp()
+    hidden = early.new_zeros(*early.shape[:-1], late.shape[-1])
+    return torch.cat(
+        [torch.cat([early, hidden], dim=-1), torch.cat([later @ earlier.mT, late], dim=-1)], dim=-2
+    )
 
 
 def _after(log_decay: Tensor) -> Tensor:
     """Sums of what follows each token, its own not included."""
-    shifted = torch.cat([log_decay[:, :, 1:], torch.zeros_like(log_decay[:, :, :1])], dim=2)
-    return shifted.flip(2).cumsum(dim=2).flip(2)
+    none = torch.zeros_like(log_decay[..., :1, :])
+    shifted = torch.cat([log_decay[..., 1:, :], none], dim=-2)
+    return shifted.flip(-2).cumsum(dim=-2).flip(-2)
 
 
 def _read(state: Tensor, asks: Tensor) -> Tensor:
@@ -450,7 +485,7 @@ def _gradients(
     befores = [state]
     for t in range(tokens.q.shape[2]):
         befores.append(read_step_by_step(tokens.part(t, t + 1), befores[-1])[1])
-    grads = Tokens(*(None if a is None else torch.zeros_like(a) for a in tokens))  # type: ignore[arg-type]
+    grads = tokens.each(torch.zeros_like)
     for t in reversed(range(tokens.q.shape[2])):
         q, k, v, d = (a[:, :, t] for a in (tokens.q, tokens.k, tokens.v, d_out))
         decay = tokens.log_decay[:, :, t, :, None].exp()
@@ -501,7 +536,7 @@ def _given(
     scaled = q.to(kind) * score_factor(scale, None, sizes["key_dim"])
     tokens = Tokens(scaled, k.to(kind), v.to(kind), log_decay.to(kind), beta)
     if keep is not None:
-        tokens = Tokens(*(None if a is None else _kept(a, keep) for a in tokens))  # type: ignore[arg-type]
+        tokens = tokens.each(lambda array: _kept(array, keep))
     if state is None:
         state = q.new_zeros(*q.shape[:2], sizes["key_dim"], v.shape[3], dtype=kind)
     return tokens, state.to(kind)
