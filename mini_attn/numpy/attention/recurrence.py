@@ -35,8 +35,8 @@ class Tokens(NamedTuple):
 
     def each(self, change: Callable[[Array], Array]) -> Tokens:
         """Return them with every array changed."""
-        beta = None if self.beta is None else change(self.beta)
-        return Tokens(*(change(array) for array in self[:4]), beta)
+        q, k, v, log_decay = (change(array) for array in self[:4])
+        return Tokens(q, k, v, log_decay, None if self.beta is None else change(self.beta))
 
     def part(self, start: int, end: int) -> Tokens:
         """Return some of the tokens, views."""
@@ -430,7 +430,7 @@ def _equal_chunks(tokens: Tokens, state: Array, chunk: int, last: bool) -> tuple
     out = np.empty_like(v)
     for i in range(split[2]):
         u = v[:, :, i]
-        if beta is not None:
+        if beta is not None and below is not None:
             u = solve(below[:, :, i], beta[:, :, i] * (u - seeks[:, :, i] @ state))
         out[:, :, i] = asks[:, :, i] @ state + near[:, :, i] @ u
         if last or i + 1 < split[2]:

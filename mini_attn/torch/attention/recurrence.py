@@ -33,8 +33,8 @@ class Tokens(NamedTuple):
 
     def each(self, change: Callable[[Tensor], Tensor]) -> Tokens:
         """Return them with every array changed."""
-        beta = None if self.beta is None else change(self.beta)
-        return Tokens(*(change(array) for array in self[:4]), beta)
+        q, k, v, log_decay = (change(array) for array in self[:4])
+        return Tokens(q, k, v, log_decay, None if self.beta is None else change(self.beta))
 
     def part(self, start: int, end: int) -> Tokens:
         """Return some of the tokens, views."""
