@@ -1,4 +1,4 @@
-"""A state instead of a cache, in NumPy: one matrix per head that each token rewrites.
+"""A state instead of a cache, in NumPy: a matrix per head that each token rewrites.
 
 Each formula as code, no checks, no class. A decay is what is left of the state at a
 token, (…, 1) for all of a head or (…, key_dim) for each channel of its keys.
@@ -15,12 +15,12 @@ def write(state, k, v):
 
 
 def read(state, q):
-    """What the state holds under a query: each value, by its key's product with q."""
+    """Ask the state: each value counts by its key's product with q."""
     return (q[..., None, :] @ state)[..., 0, :]  # (…, v_head_dim)
 
 
 def step(state, q, k, v, decay, beta=None):
-    """Forget, write, read. With beta, write only what the state lacks: the delta rule."""
+    """Forget, write, read. The delta rule (beta) writes what the state lacks."""
     state = decay[..., :, None] * state
     if beta is not None:
         v = beta[..., None] * (v - read(state, k))
@@ -29,7 +29,7 @@ def step(state, q, k, v, decay, beta=None):
 
 
 def recurrent_attention(q, k, v, decay, beta=None, state=0.0):
-    """All tokens, one after the other."""
+    """Take all tokens, one after the other."""
     out = np.empty_like(v)
     for t in range(q.shape[2]):
         now = None if beta is None else beta[:, :, t]
@@ -42,7 +42,7 @@ def recurrent_attention(q, k, v, decay, beta=None, state=0.0):
 
 
 def decays_between(decay):
-    """For tokens i and j the product of the decays after j up to i; 0 for a later j."""
+    """Multiply for i and j the decays after j up to i; 0 for a later j."""
     seq = decay.shape[2]
     i, j, t = np.ogrid[:seq, :seq, :seq]
     inside = ((j < t) & (t <= i))[..., None]  # (i, j, t, 1)
@@ -51,10 +51,10 @@ def decays_between(decay):
 
 
 def parallel_attention(q, k, v, decay, beta=None, state=None):
-    """Attention without a softmax, and what is left of an earlier state.
+    """Attend without a softmax, and read what is left of an earlier state.
 
-    The delta rule writes what the state lacks, which earlier tokens decide: all of it
-    together solves one triangular system.
+    What the state lacks at a token depends on the tokens before: one triangular
+    system has it all.
     """
     between = decays_between(decay)
     weights = (q[:, :, :, None] * k[:, :, None] * between).sum(axis=-1)
@@ -72,12 +72,13 @@ def parallel_attention(q, k, v, decay, beta=None, state=None):
 
 
 def chunked_attention(q, k, v, decay, beta=None, state=None, *, chunk):
-    """As attention within a chunk, by the state from chunk to chunk."""
+    """Attend within a chunk, and hand the state from chunk to chunk."""
     parts = []
     for start in range(0, q.shape[2], chunk):
-        q_, k_, v_, decay_ = (x[:, :, start : start + chunk] for x in (q, k, v, decay))
-        beta_ = None if beta is None else beta[:, :, start : start + chunk]
-        out, state = parallel_attention(q_, k_, v_, decay_, beta_, state)
+        now = np.s_[:, :, start : start + chunk]
+        part = None if beta is None else beta[now]
+        tokens = q[now], k[now], v[now], decay[now]
+        out, state = parallel_attention(*tokens, part, state)
         parts.append(out)
     return np.concatenate(parts, axis=2), state
 
@@ -91,7 +92,7 @@ def feature_map(x):
 
 
 def linear_attention(q, k, v):
-    """Attention whose weights are products of features, not exponentials of products.
+    """Weight values by products of features instead of exponentials of products.
 
     A column of ones among the values sums the weights.
     """
@@ -103,7 +104,7 @@ def linear_attention(q, k, v):
 
 
 def short_convolution(x, weight, held):
-    """Each channel's weighted sum of its last few tokens, which are what it keeps."""
+    """Sum the last few tokens of each channel, weighted; they are what it keeps."""
     seq, width = x.shape[1], weight.shape[1]
     x = np.concatenate([held, x], axis=1)  # (batch, width - 1 + seq, channels)
     out = sum(weight[:, i] * x[:, i : i + seq] for i in range(width))

@@ -61,10 +61,18 @@ def floats(*shape):
 
 Q = {name: floats(1, 4, 3, 2) for name in "qkv"}
 PLACES = np.arange(3)
+STATE = {"log_decay": -floats(1, 4, 3), "state": floats(1, 4, 2, 2), "keep": np.ones((1, 3), bool)}
 CALLS = {  # the arguments that a call needs
     "attention_backward": {"d_out": floats(1, 4, 3, 2), **Q},
     "scaled_dot_product_attention": Q,
     "online_attention": Q,
+    "recurrent_attention": {**Q, **STATE, "beta": floats(1, 4, 3)},
+    "chunked_attention": {**Q, **STATE, "beta": floats(1, 4, 3)},
+    "parallel_attention": {**Q, **STATE, "beta": floats(1, 4, 3)},
+    "recurrent_attention_backward": {
+        "d_out": floats(1, 4, 3, 2), **Q, **STATE, "beta": floats(1, 4, 3)},
+    "feature_map": {"x": floats(3)},
+    "short_convolution": {"x": floats(1, 3, 2), "weight": floats(2, 4)},
     "paged_attention": {
         "q": floats(1, 4, 1, 2), "block_table": np.array([[0]]), "lengths": np.array([2])},
     "Server.add": {"name": "a", "prompt": [1, 2], "max_new_tokens": 1},

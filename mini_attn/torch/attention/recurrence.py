@@ -267,7 +267,7 @@ def parallel_attention(
 def feature_map(x: Tensor) -> Tensor:
     """Make all numbers of a query or key positive, so that their products can be weights.
 
-    ``features = elu(x) + 1``: ``x + 1`` above 0, ``exp(x)`` below
+    ``features = elu(x) + 1 = (x + 1 if x > 0 else exp(x))``
 
     Parameters
     ----------
@@ -317,8 +317,8 @@ def recurrent_attention_backward(
 ) -> tuple[Tensor | None, ...]:
     """Gradients of everything that `recurrent_attention` is given.
 
-    From the last token to the first: ``d_S += scale * q d_out.T;  d_u = d_S.T @ k;
-    d_S += k d_r.T`` with ``d_r = -beta * d_u``, then ``d_S = exp(log_decay) * d_S``
+    ``d_S = d_S + scale * q d_out.T;  d_u = d_S.T @ k;
+    d_S = exp(log_decay) * (d_S - beta * k d_u.T), from the last token to the first``
 
     Parameters
     ----------
