@@ -35,6 +35,7 @@ from mini_attn.cost.memory import (
 from mini_attn.cost.nsa import NativeSparseCost, branch_pairs
 from mini_attn.cost.parameters import active_parameter_count, parameter_count
 from mini_attn.cost.products import product_bytes, product_flops, product_traffic
+from mini_attn.cost.recurrence import recurrence_crossover, recurrence_flops, state_bytes
 from mini_attn.cost.roofline import (
     DEVICES,
     Device,
@@ -116,9 +117,12 @@ __all__ = [
     "product_bytes",
     "product_flops",
     "product_traffic",
+    "recurrence_crossover",
+    "recurrence_flops",
     "ring_pairs",
     "roofline_seconds",
     "rotary_flops",
+    "state_bytes",
     "step_bytes",
     "step_operations",
     "step_seconds",
