@@ -111,9 +111,12 @@ def recurrent_attention(
     References
     ----------
     katharopoulos2020linear, section 3.3
-    yang2024deltanet
+    sun2023retnet, section 2.1
+    qin2024lightning
+    schlag2021linear
     yang2024gateddelta
     kimi2025linear
+    dao2024mamba2
 
     Examples
     --------
@@ -249,7 +252,7 @@ def parallel_attention(
     References
     ----------
     sun2023retnet, section 2.1
-    dao2024mamba2, section 3
+    dao2024mamba2, section 5
 
     Examples
     --------
