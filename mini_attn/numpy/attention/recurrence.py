@@ -448,24 +448,29 @@ def pairs(a: Array, b: Array, log_decay: Array) -> Array:
         within = np.tri(seq, k=-1, dtype=bool)
         between = np.cumsum(np.where(within, log_decay, 0), axis=-2)  # (…, i, j)
         return np.tril(np.exp(between)) * (a @ b.swapaxes(-1, -2))
-    found = np.zeros((*a.shape[:-2], seq, seq), a.dtype)
-    _fill_pairs(found, a, b, log_decay)
-    return found
+    return _pairs_by_halves(a, b, log_decay)
 
 
-def _fill_pairs(found: Array, a: Array, b: Array, log_decay: Array) -> None:
-    """Fill a square by halves: what lies between is split in the middle, so nothing grows."""
+def _pairs_by_halves(a: Array, b: Array, log_decay: Array) -> Array:
+    """A square by halves: what lies between is split in the middle, so nothing grows."""
     seq = a.shape[-2]
     if seq == 1:
-        found[...] = a @ b.swapaxes(-1, -2)
-        return
-    first, second = slice(seq // 2), slice(seq // 2, None)
-    for half in (first, second):
-        rows = (array[..., half, :] for array in (a, b, log_decay))
-        _fill_pairs(found[..., half, half], *rows)
+        return a @ b.swapaxes(-1, -2)
+    middle = seq - 1 if seq % 2 else seq // 2
+    first, second = slice(middle), slice(middle, None)
+    found = np.zeros((*a.shape[:-2], seq, seq), a.dtype)
+    if seq % 2:
+        for half in (first, second):
+            rows = (array[..., half, :] for array in (a, b, log_decay))
+            found[..., half, half] = _pairs_by_halves(*rows)
+    else:  # halves of one length are a batch
+        halves = (array.reshape(*array.shape[:-2], 2, middle, -1) for array in (a, b, log_decay))
+        own = _pairs_by_halves(*halves)
+        found[..., first, first], found[..., second, second] = own[..., 0, :, :], own[..., 1, :, :]
     later = a[..., second, :] * np.exp(np.cumsum(log_decay[..., second, :], axis=-2))
     earlier = b[..., first, :] * np.exp(_after(log_decay[..., first, :]))
     found[..., second, first] = later @ earlier.swapaxes(-1, -2)
+    return found
 
 
 def solve(below: Array, right: Array) -> Array:

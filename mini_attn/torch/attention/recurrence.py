@@ -456,17 +456,20 @@ def _pairs_by_halves(a: Tensor, b: Tensor, log_decay: Tensor) -> Tensor:
     seq = a.shape[-2]
     if seq == 1:
         return a @ b.mT
-    first, second = slice(seq // 2), slice(seq // 2, None)
-    early, late = (
-        _pairs_by_halves(*(array[..., half, :] for array in (a, b, log_decay)))
-        for half in (first, second)
-    )
+    middle = seq - 1 if seq % 2 else seq // 2
+    first, second = slice(middle), slice(middle, None)
+    if seq % 2:
+        early, late = (
+            _pairs_by_halves(*(array[..., half, :] for array in (a, b, log_decay)))
+            for half in (first, second)
+        )
+    else:  # halves of one length are a batch
+        halves = (array.reshape(*array.shape[:-2], 2, middle, -1) for array in (a, b, log_decay))
+        early, late = _pairs_by_halves(*halves).unbind(-3)
     later = a[..., second, :] * log_decay[..., second, :].cumsum(dim=-2).exp()
     earlier = b[..., first, :] * _after(log_decay[..., first, :]).exp()
-    hidden = early.new_zeros(*early.shape[:-1], late.shape[-1])
-    return torch.cat(
-        [torch.cat([early, hidden], dim=-1), torch.cat([later @ earlier.mT, late], dim=-1)], dim=-2
-    )
+    top = torch.cat([early, early.new_zeros(*early.shape[:-1], seq - middle)], dim=-1)
+    return torch.cat([top, torch.cat([later @ earlier.mT, late], dim=-1)], dim=-2)
 
 
 def _after(log_decay: Tensor) -> Tensor:
