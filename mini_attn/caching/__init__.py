@@ -11,6 +11,7 @@ from mini_attn.caching.ring import Ring
 from mini_attn.caching.scheduler import Scheduler
 from mini_attn.caching.slots import Slots
 from mini_attn.caching.spans import CachedSpans, Closed, Spans, advanced, closed
+from mini_attn.caching.states import Snapshot, States
 from mini_attn.caching.transaction import Transaction, Versioned
 
 __all__ = [
@@ -33,7 +34,9 @@ __all__ = [
     "Scheduler",
     "Sealed",
     "Slots",
+    "Snapshot",
     "Spans",
+    "States",
     "Step",
     "Transaction",
     "Versioned",

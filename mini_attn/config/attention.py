@@ -18,6 +18,11 @@ from mini_attn.shapes import (
 __all__ = ["AttentionConfig", "LatentConfig", "QueryGrowth", "score_factor"]
 
 
+_FLAGS = (
+    "bias", "out_bias", "qk_norm", "alibi", "sinks", "v_norm", "k_eq_v", "chunked", "out_gate",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class QueryGrowth:
     """Queries grow with the logarithm of their position, so that a longer softmax stays as sharp.
@@ -104,6 +109,9 @@ class AttentionConfig:
         own chunk alone. In the middle of one that is half a window.
     query_growth : QueryGrowth or None
         Whether queries grow with their position, once they have turned; None leaves them.
+    out_gate : bool
+        Whether a projection of the token makes a gate for each number that its heads have
+        gathered, which its sigmoid multiplies before the output projection (Qwen3-Next).
 
     Raises
     ------
@@ -138,6 +146,7 @@ class AttentionConfig:
     k_eq_v: bool = False
     chunked: bool = False
     query_growth: QueryGrowth | None = None
+    out_gate: bool = False
 
     def __post_init__(self) -> None:
         for name in ("d_model", "n_heads", "head_dim"):
@@ -162,8 +171,7 @@ class AttentionConfig:
         for name in ("softcap", "scale"):
             check_positive(name, getattr(self, name))
         check_number("eps", self.eps, above=0)
-        flags = ("bias", "out_bias", "qk_norm", "alibi", "sinks", "v_norm", "k_eq_v", "chunked")
-        for name in flags:
+        for name in _FLAGS:
             check_flag(name, getattr(self, name))
         self._check_chunks()
         check_choice("qk_norm_over", self.qk_norm_over, ("head", "width"))

@@ -23,8 +23,8 @@ class IndexedConfig(AttentionConfig):
     qk_norm, qk_norm_over, softcap, window, scale, eps, rope, alibi, sink_tokens, sinks,
     v_norm, k_eq_v
         As in `AttentionConfig`.
-    chunked, query_growth
-        Refused: the indexer chooses among all keys.
+    chunked, query_growth, out_gate
+        Refused: the indexer chooses among all keys, and what is gathered leaves as it is.
     index_n_heads : int
         Heads of the indexer, which share one key.
     index_head_dim : int
@@ -61,7 +61,7 @@ class IndexedConfig(AttentionConfig):
         super().__post_init__()
         for name in ("index_n_heads", "index_head_dim", "index_topk"):
             check_count(name, getattr(self, name))
-        for name in ("chunked", "query_growth"):
+        for name in ("chunked", "query_growth", "out_gate"):
             if getattr(self, name):
                 raise ConfigError(f"{name} has no meaning where an indexer chooses among all keys")
         if self.rope is not None and self._turned % 2:

@@ -16,6 +16,7 @@ _REFUSED = {  # what has one meaning in one softmax, and none in three
     "sink_tokens": "first tokens are read where their block is chosen",
     "chunked": "its blocks have a size of their own",
     "query_growth": "it belongs to one softmax over all keys",
+    "out_gate": "its branches have gates of their own",
 }
 
 
@@ -29,7 +30,7 @@ class NativeSparseConfig(AttentionConfig):
         As in `AttentionConfig`.
     qk_norm, qk_norm_over, softcap, scale, eps, rope, v_norm, k_eq_v
         As in `AttentionConfig`.
-    alibi, sink_tokens, sinks, chunked, query_growth
+    alibi, sink_tokens, sinks, chunked, query_growth, out_gate
         Refused.
     block_size : int
         Tokens of a block, whose mean is one key and one value.

@@ -39,3 +39,9 @@ def grown(q: Array, growth: QueryGrowth, positions: Array) -> Array:
     factor = 1 + growth.weight * np.log1p(steps.astype(np.float64))  # (…, q_len)
     factor = factor.reshape(-1, 1, q.shape[2], 1)  # (1 or batch, 1, q_len, 1)
     return np.asarray((q * factor).astype(q.dtype))
+
+
+def opened(x: Array, gate: Array) -> Array:
+    """Numbers times the sigmoids of as many gates."""
+    wide = gate.astype(np.promote_types(x.dtype, np.float32), copy=False)
+    return np.asarray((x * (0.5 * (1 + np.tanh(0.5 * wide)))).astype(x.dtype, copy=False))

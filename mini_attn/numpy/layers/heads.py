@@ -17,7 +17,7 @@ from mini_attn.numpy.attention.dot_product import attend_in_full
 from mini_attn.numpy.attention.mask import check_window
 from mini_attn.numpy.caches.cache import KVCache
 from mini_attn.numpy.caches.cache_ring import SlidingWindowCache
-from mini_attn.numpy.layers._heads import draw_norms, grown, merge, split
+from mini_attn.numpy.layers._heads import draw_norms, grown, merge, opened, split
 from mini_attn.numpy.layers._pass import Kept, Pass, begin_pass
 from mini_attn.numpy.layers.basic import Linear, normalise_rms
 from mini_attn.numpy.positions._rotary import Rotary
@@ -174,6 +174,8 @@ class GroupedQueryAttention(Module):
         if not config.k_eq_v:
             self.v_proj = Linear(d_model, v_width, bias=bias, seed=seed + 2, dtype=dtype)
         self.o_proj = Linear(out_width, d_model, bias=out_bias, seed=seed + 3, dtype=dtype)
+        if config.out_gate:
+            self.gate_proj = Linear(d_model, out_width, bias=bias, seed=seed + 6, dtype=dtype)
         if config.qk_norm:
             self.q_norm, self.k_norm = draw_norms(config, dtype=dtype)
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
@@ -292,7 +294,14 @@ class GroupedQueryAttention(Module):
         found = attend_in_full(*asked)
         if watched:  # it forgets by what each key has got
             cache._observe(found.weights, forward_pass.transaction)
-        return self.o_proj._run(merge(found.out))
+        return self._leave(x, found.out)
+
+    def _leave(self, x: Array, out: Array) -> Array:
+        """Return the layer's answer from what the heads have gathered for its tokens."""
+        merged = merge(out)  # (batch, q_len, n_heads * v_head_dim)
+        if self.config.out_gate:
+            merged = opened(merged, self.gate_proj._run(x))
+        return self.o_proj._run(merged)
 
     def _project_at(self, x: Array, tables: Any) -> tuple[Array, Array, Array]:
         """Queries, keys and values, rotated by the tables of the tokens' positions."""
@@ -323,7 +332,7 @@ class GroupedQueryAttention(Module):
         out = attend_in_full(
             q, k, v, visibility, self._scale, None, self.config.softcap, self.sinks
         ).out
-        return self.o_proj._run(merge(out))
+        return self._leave(x, out)
 
     def project(self, x: Array, context: Array) -> tuple[Array, Array, Array]:
         """Queries of ``x``, keys and values of ``context``, cut into heads.

@@ -38,3 +38,8 @@ def grown(q: Tensor, growth: QueryGrowth, positions: Tensor) -> Tensor:
     factor = 1 + growth.weight * torch.log1p(steps.to(wide(q).dtype))  # (…, q_len)
     factor = factor.reshape(-1, 1, q.shape[2], 1)  # (1 or batch, 1, q_len, 1)
     return (q * factor).to(q.dtype)
+
+
+def opened(x: Tensor, gate: Tensor) -> Tensor:
+    """Numbers times the sigmoids of as many gates."""
+    return (x * wide(gate).sigmoid()).to(x.dtype)

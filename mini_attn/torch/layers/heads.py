@@ -17,7 +17,7 @@ from mini_attn.torch.attention.dot_product import attend, attend_watched
 from mini_attn.torch.attention.mask import check_window
 from mini_attn.torch.caches.cache import KVCache
 from mini_attn.torch.caches.cache_ring import SlidingWindowCache
-from mini_attn.torch.layers._heads import draw_norms, grown, merge, split
+from mini_attn.torch.layers._heads import draw_norms, grown, merge, opened, split
 from mini_attn.torch.layers._pass import Kept, Pass, begin_pass, working_dtype
 from mini_attn.torch.layers.basic import Linear, normalise_rms
 from mini_attn.torch.positions._rotary import Rotary
@@ -182,6 +182,8 @@ class GroupedQueryAttention(Module):
         if not config.k_eq_v:
             self.v_proj = Linear(d_model, v_width, bias=bias, seed=seed + 2, **kind)
         self.o_proj = Linear(out_width, d_model, bias=out_bias, seed=seed + 3, **kind)
+        if config.out_gate:
+            self.gate_proj = Linear(d_model, out_width, bias=bias, seed=seed + 6, **kind)
         if config.qk_norm:
             self.q_norm, self.k_norm = draw_norms(config, **kind)
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
@@ -299,7 +301,14 @@ class GroupedQueryAttention(Module):
         bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
         out = attend_watched(cache, transaction, *asked) if watched else attend(*asked)
-        return self.o_proj(merge(out))
+        return self._leave(x, out)
+
+    def _leave(self, x: Tensor, out: Tensor) -> Tensor:
+        """Return the layer's answer from what the heads have gathered for its tokens."""
+        merged = merge(out)  # (batch, q_len, n_heads * v_head_dim)
+        if self.config.out_gate:
+            merged = opened(merged, self.gate_proj(x))
+        return self.o_proj(merged)
 
     def _project_at(self, x: Tensor, tables: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, rotated by the tables of the tokens' positions."""
@@ -331,7 +340,7 @@ class GroupedQueryAttention(Module):
         sizes = {"batch": len(q), "n_heads": q.shape[1], "q_len": q.shape[2], "kv_len": k.shape[2]}
         visibility = check_visibility(sizes, q.device, mask, False, None, 0, None, None)
         out = attend(q, k, v, visibility, self._scale, None, self.config.softcap, self.sinks)
-        return self.o_proj(merge(out))
+        return self._leave(x, out)
 
     def _static_step(
         self,
@@ -353,7 +362,7 @@ class GroupedQueryAttention(Module):
         visibility = of_one_token(positions, kv_positions, *rule)
         k, v = arrays
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
-        return self.o_proj(merge(out))
+        return self._leave(x, out)
 
     def project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of ``x``, keys and values of ``context``, cut into heads.
