@@ -31,6 +31,7 @@ from mini_attn.config.keep_policies import (
     KeepRecent,
     check_policy,
 )
+from mini_attn.config.linear import LinearAttentionConfig
 from mini_attn.config.nsa import NativeSparseConfig
 from mini_attn.config.rope import (
     DynamicNTK,
@@ -63,6 +64,7 @@ __all__ = [
     "KeepObserved",
     "KeepRecent",
     "LatentConfig",
+    "LinearAttentionConfig",
     "Llama3Scaling",
     "LongRoPE",
     "NTKAware",

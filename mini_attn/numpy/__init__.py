@@ -34,6 +34,7 @@ from mini_attn.numpy.caches.cache_nsa import NativeSparseCache
 from mini_attn.numpy.caches.cache_paged import PagedKVCache
 from mini_attn.numpy.caches.cache_quantized import QuantizedKVCache
 from mini_attn.numpy.caches.cache_ring import SlidingWindowCache
+from mini_attn.numpy.caches.cache_state import StateCache
 from mini_attn.numpy.caches.kept_keys import kept_keys, kv_head_weights, pool_weights
 from mini_attn.numpy.compression.conversion import pool_kv_heads, prune_heads
 from mini_attn.numpy.compression.pruning import (
@@ -80,6 +81,7 @@ from mini_attn.numpy.layers.heads import (
 )
 from mini_attn.numpy.layers.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
 from mini_attn.numpy.layers.latent import MultiHeadLatentAttention
+from mini_attn.numpy.layers.linear import LinearAttention
 from mini_attn.numpy.layers.nsa import NativeSparseAttention
 from mini_attn.numpy.positions.position import (
     LearnedPositions,
@@ -120,6 +122,7 @@ __all__ = [
     "LatentCache",
     "LearnedPositions",
     "Linear",
+    "LinearAttention",
     "MiniAttnError",
     "MixtureOfExperts",
     "MultiHeadAttention",
@@ -137,6 +140,7 @@ __all__ = [
     "ShapeError",
     "SlidingWindowAttention",
     "SlidingWindowCache",
+    "StateCache",
     "WidgetStateError",
     "activate",
     "alibi_bias",

@@ -34,6 +34,7 @@ from mini_attn.torch.caches.cache_nsa import NativeSparseCache
 from mini_attn.torch.caches.cache_paged import PagedKVCache
 from mini_attn.torch.caches.cache_quantized import QuantizedKVCache
 from mini_attn.torch.caches.cache_ring import SlidingWindowCache
+from mini_attn.torch.caches.cache_state import StateCache
 from mini_attn.torch.caches.kept_keys import kept_keys, kv_head_weights, pool_weights
 from mini_attn.torch.compression.conversion import pool_kv_heads, prune_heads
 from mini_attn.torch.compression.pruning import (
@@ -81,6 +82,7 @@ from mini_attn.torch.layers.heads import (
 )
 from mini_attn.torch.layers.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
 from mini_attn.torch.layers.latent import MultiHeadLatentAttention
+from mini_attn.torch.layers.linear import LinearAttention
 from mini_attn.torch.layers.nsa import NativeSparseAttention
 from mini_attn.torch.positions.position import (
     LearnedPositions,
@@ -121,6 +123,7 @@ __all__ = [
     "LatentCache",
     "LearnedPositions",
     "Linear",
+    "LinearAttention",
     "MiniAttnError",
     "MixtureOfExperts",
     "MultiHeadAttention",
@@ -138,6 +141,7 @@ __all__ = [
     "ShapeError",
     "SlidingWindowAttention",
     "SlidingWindowCache",
+    "StateCache",
     "WidgetStateError",
     "activate",
     "alibi_bias",

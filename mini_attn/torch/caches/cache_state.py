@@ -47,6 +47,8 @@ class StateCache(States):
         Tokens that may come; None counts them only, as a state has room for any number.
     dtype : str or data type
         Data type or its name, as ``"float32"``; the matrices are float32 at least.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -125,19 +127,19 @@ class StateCache(States):
 
         Parameters
         ----------
-        state : array (batch, n_heads, head_dim, v_head_dim)
+        state : tensor (batch, n_heads, head_dim, v_head_dim)
             The state after them, float32 or wider.
-        tail : array (batch, conv_kernel - 1, channels) or None
+        tail : tensor (batch, conv_kernel - 1, channels) or None
             The last inputs of the short convolution, queries, keys and values side by side;
             None where there is none.
         new : int
             How many tokens they were.
-        positions : integer array (new,) or (batch, new), or None
+        positions : integer tensor (new,) or (batch, new), or None
             Their positions, -1 for padding; None continues after each row's last position.
 
         Returns
         -------
-        tuple of arrays
+        tuple of tensors
             As `view` returns them.
 
         Raises
@@ -181,7 +183,7 @@ class StateCache(States):
 
         Returns
         -------
-        tuple of arrays
+        tuple of tensors
             The state (batch, n_heads, head_dim, v_head_dim); with a short convolution what it
             keeps of queries, keys and values (batch, conv_kernel - 1, …); and each row's last
             position (batch, 1), -1 before the first token.
@@ -212,7 +214,12 @@ class StateCache(States):
         return Held(*state.arrays) if state.slots else Held(None, None)
 
     def _append(
-        self, state: Tensor, tail: Tensor, positions: Tensor | None, transaction: Transaction, new: int
+        self,
+        state: Tensor,
+        tail: Tensor,
+        positions: Tensor | None,
+        transaction: Transaction,
+        new: int,
     ) -> None:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         after = self._advance(self._state_in(transaction), positions, new, transaction)
