@@ -27,6 +27,12 @@ class CacheField:
         those of all are.
     series : int
         How often a token leaves them side by side, and of how many times ``last`` tokens.
+    less : int
+        Of so many tokens fewer than ``last`` says.
+    once : bool
+        Whether they are kept once, whatever the tokens: a state that they write into.
+    wide : bool
+        Whether they are float32 at least, whatever the cache's type.
 
     Examples
     --------
@@ -41,10 +47,15 @@ class CacheField:
     per: str = ""
     last: str = ""
     series: int = 1
+    less: int = 0
+    once: bool = False
+    wide: bool = False
 
     def __str__(self) -> str:
         times = f"{self.series} · " if self.series > 1 else ""
         last = f" of the last {times}{self.last}" if self.last else ""
+        last += f" - {self.less}" if self.less else ""
+        last += " once" if self.once else ""
         return times + " · ".join(self.factors) + (f" / {self.per}" if self.per else "") + last
 
     def numbers(self, sizes: Any) -> int:
@@ -57,7 +68,16 @@ class CacheField:
 
     def kept(self, sizes: Any, tokens: int) -> int:
         """Of so many tokens those whose numbers are kept."""
-        return min(tokens, self.series * int(getattr(sizes, self.last))) if self.last else tokens
+        if self.once:
+            return min(tokens, 1)
+        if not self.last:
+            return tokens
+        return min(tokens, self.series * int(getattr(sizes, self.last)) - self.less)
+
+    @property
+    def grows(self) -> bool:
+        """Return whether each further token, or block of them, adds to what is kept."""
+        return not (self.last or self.once)
 
     def held(self, sizes: Any, tokens: int) -> int:
         """Numbers per layer that so many tokens have left."""
@@ -65,7 +85,7 @@ class CacheField:
 
     def written(self, sizes: Any, tokens: int, new: int) -> int:
         """Numbers per layer that the last of so many tokens leave."""
-        if self.last:
+        if not self.grows:
             return self.numbers(sizes) * self.kept(sizes, new)
         return self.held(sizes, tokens) - self.held(sizes, tokens - new)
 

@@ -47,8 +47,8 @@ class Variant:
         The sizes that its configuration takes beside ``d_model`` and ``n_heads``.
     cache : tuple of CacheField
         What a token leaves in each layer, in the order in which the cache takes it.
-    length_rule : {"all", "window"}
-        Whether a layer keeps all tokens or the last ``window``.
+    length_rule : {"all", "window", "state"}
+        Whether a layer keeps all tokens, the last ``window``, or a state that they write into.
     reduces_to : tuple of Reduction
         Other variants, and when this one equals them.
     references : tuple of str
@@ -77,6 +77,8 @@ class Variant:
         Those of ``sizes`` that say which keys a token reads, and on which no cache depends.
     group_chooses : bool
         Whether the query heads of a group choose together what they read.
+    options : tuple of (str, str)
+        What its configurations say beside their sizes, where one class has several kinds.
     asked : tuple of Size
         Words for those sizes of its cache that not every variant has.
 
@@ -107,6 +109,7 @@ class Variant:
     in_comparison: bool = True
     choice: tuple[str, ...] = ()
     group_chooses: bool = False
+    options: tuple[tuple[str, str], ...] = ()
     asked: tuple[Size, ...] = ()
 
     def fix(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +124,7 @@ class Variant:
         taken = {"d_model", "n_heads", *self.sizes} & sizes.keys()
         known = {field.name for field in fields(kind)}
         fixed = {name: value for name, value in self.fix(sizes).items() if name in known}
-        return kind(**{name: sizes[name] for name in taken} | fixed | options)
+        return kind(**{name: sizes[name] for name in taken} | fixed | dict(self.options) | options)
 
     def config_type(self) -> Any:
         """The class of its configurations, imported now."""
@@ -242,6 +245,34 @@ _COMPRESSED: dict[str, Any] = {
     "fixed": (("n_kv_heads", 1), ("v_head_dim", "head_dim")),
     "cache_class": "caches.cache_compressed.CompressedCache",
     "cost": "mini_attn.cost.compressed.CompressedCost",
+    "in_comparison": False,
+}
+
+_MATRICES = CacheField("state", ("n_heads", "head_dim", "v_head_dim"), once=True, wide=True)
+_CONVOLVED: dict[str, Any] = {"last": "conv_kernel", "less": 1}
+_TAILS = (
+    _MATRICES,
+    CacheField("query tail", ("n_key_heads", "head_dim"), **_CONVOLVED),
+    CacheField("key tail", ("n_key_heads", "head_dim"), **_CONVOLVED),
+    CacheField("value tail", ("n_heads", "v_head_dim"), **_CONVOLVED),
+)
+_OWN_TAILS = (
+    _MATRICES,
+    CacheField("query tail", ("n_heads", "head_dim"), **_CONVOLVED),
+    CacheField("key tail", ("n_heads", "head_dim"), **_CONVOLVED),
+    CacheField("value tail", ("n_heads", "v_head_dim"), **_CONVOLVED),
+)
+_KEY_HEADS = Size("n_key_heads", "Key heads", most=512)
+_KERNEL = Size("conv_kernel", "Convolution, in tokens", most=64)
+_LINEAR: dict[str, Any] = {
+    "stem": "layers.linear",
+    "class_name": "LinearAttention",
+    "config_class": "LinearAttentionConfig",
+    "length_rule": "state",
+    "reduces_to": (),
+    "page": "api-state",
+    "cache_class": "caches.cache_state.StateCache",
+    "cost": "mini_attn.cost.linear.LinearCost",
     "in_comparison": False,
 }
 
@@ -415,6 +446,51 @@ REGISTRY: dict[str, Variant] = {
             choice=("index_n_heads", "index_topk"),
             asked=(_WINDOW, _SPAN, _INDEX_KEY),
             **_COMPRESSED,
+        ),
+        Variant(
+            name="lightning",
+            title="Lightning attention",
+            sizes=("head_dim", "v_head_dim"),
+            cache=(_MATRICES,),
+            references=("qin2024lightning",),
+            options=(("kind", "lightning"),),
+            short="Lightning",
+            **_LINEAR,
+        ),
+        Variant(
+            name="gated_delta",
+            title="Gated delta rule",
+            sizes=("head_dim", "v_head_dim", "n_key_heads", "conv_kernel"),
+            cache=_TAILS,
+            references=("yang2024gateddelta",),
+            options=(("kind", "gated_delta"),),
+            short="Gated delta",
+            group_chooses=True,
+            asked=(_KEY_HEADS, _KERNEL),
+            **_LINEAR,
+        ),
+        Variant(
+            name="kimi_delta",
+            title="Kimi delta attention",
+            sizes=("head_dim", "v_head_dim", "conv_kernel"),
+            cache=_OWN_TAILS,
+            references=("kimi2025linear",),
+            options=(("kind", "kimi_delta"),),
+            short="Kimi delta",
+            asked=(_KERNEL,),
+            **_LINEAR,
+        ),
+        Variant(
+            name="mamba2",
+            title="Mamba-2",
+            sizes=("head_dim", "v_head_dim", "n_key_heads", "conv_kernel"),
+            cache=_TAILS,
+            references=("dao2024mamba2",),
+            options=(("kind", "mamba2"),),
+            short="Mamba-2",
+            group_chooses=True,
+            asked=(_KEY_HEADS, _KERNEL),
+            **_LINEAR,
         ),
     )
 }

@@ -27,6 +27,7 @@ class LayerNorms(NamedTuple):
 NORMS = {
     "before": LayerNorms("input_layernorm", None, "post_attention_layernorm", None),
     "after": LayerNorms(None, "post_attention_layernorm", None, "post_feedforward_layernorm"),
+    "stream": LayerNorms("input_layernorm", None, "post_attention_layernorm", None),
     "both": LayerNorms(
         "input_layernorm",
         "post_attention_layernorm",
@@ -48,8 +49,8 @@ class DecoderConfig:
         Width of the MLP, in every layer or one for each.
     attention : AttentionConfig, LatentConfig or tuple of them
         The attention of every layer, or one for each; its ``d_model`` is the decoder's.
-    mlp : {"plain", "gated"}
-        Two matrices, or three with a gate.
+    mlp : {"plain", "gated", "none"}
+        Two matrices, or three with a gate; or no MLP, and no norm for it (Mamba-2).
     activation : {"gelu_tanh", "gelu", "silu", "relu"}
         Non-linearity of the MLP.
     norm : {"layer_norm", "rms_norm"}
@@ -62,9 +63,11 @@ class DecoderConfig:
         Logits use the token embedding's matrix.
     mlp_bias : bool
         Biases in the MLP.
-    norm_placement : {"before", "after", "both"}
+    norm_placement : {"before", "after", "both", "stream"} or tuple of them
         Whether a block is given what is normalized, or what it gives is normalized before it is
-        added to the stream (OLMo 2), or both (Gemma 2 and 3).
+        added to the stream (OLMo 2), or both (Gemma 2 and 3), or the stream itself is normalized
+        before each block, which is given it and adds to it (MiniMax-01). In every layer, or one
+        for each.
     embed_scale : float or None
         Factor of the token embeddings, rounded to their type; None leaves them.
     logit_softcap : float or None
@@ -81,6 +84,9 @@ class DecoderConfig:
         none (Gemma 4's smaller models).
     layer_scalars : bool
         Whether what a layer gives is multiplied by a number of the layer's.
+    stream_scales : tuple of tuple of float or None
+        For each layer four factors: of the stream and of the attention's answer where they are
+        added, and of the stream and of the MLP's (MiniMax-01). None: all are 1.
 
     Raises
     ------
@@ -108,13 +114,14 @@ class DecoderConfig:
     eps: float = 1e-5
     tie_embeddings: bool = True
     mlp_bias: bool = True
-    norm_placement: str = "before"
+    norm_placement: Any = "before"
     embed_scale: float | None = None
     logit_softcap: float | None = None
     experts: Any = None
     kv_sources: tuple[int, ...] | None = None
     per_layer_dim: int = 0
     layer_scalars: bool = False
+    stream_scales: Any = None
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "n_layers", "max_positions"):
@@ -124,11 +131,11 @@ class DecoderConfig:
         if isinstance(self.attention, list):
             object.__setattr__(self, "attention", tuple(self.attention))
         self._check_attentions()
-        check_choice("mlp", self.mlp, ("plain", "gated"))
+        check_choice("mlp", self.mlp, ("plain", "gated", "none"))
         check_choice("activation", self.activation, ("gelu_tanh", "gelu", "silu", "relu"))
         check_choice("norm", self.norm, ("layer_norm", "rms_norm"))
         check_choice("positions", self.positions, ("learned", "sinusoidal", "none"))
-        check_choice("norm_placement", self.norm_placement, tuple(NORMS))
+        self._check_placements()
         check_number("eps", self.eps, above=0)
         for name in ("embed_scale", "logit_softcap"):
             check_positive(name, getattr(self, name))
@@ -137,6 +144,34 @@ class DecoderConfig:
         self._check_experts()
         if self.kv_sources is not None:
             self._check_sources()
+
+    def _check_placements(self) -> None:
+        """Refuse placements of norms that are none, and factors that are not four a layer."""
+        given = self.norm_placement
+        if isinstance(given, list | tuple):
+            self._check_each("norm_placement", given)
+            same = len(set(given)) == 1
+            object.__setattr__(self, "norm_placement", given[0] if same else tuple(given))
+        for placement in self.placements:
+            check_choice("norm_placement", placement, tuple(NORMS))
+        if self.stream_scales is None:
+            return
+        self._check_each("stream_scales", self.stream_scales)
+        scales = tuple(
+            tuple(check_number("stream_scales", factor) for factor in four)
+            for four in self.stream_scales
+        )
+        if any(len(four) != 4 for four in scales):
+            raise ConfigError(f"stream_scales must have four numbers a layer, got {scales!s:.80}")
+        plain = all(factor == 1 for four in scales for factor in four)
+        object.__setattr__(self, "stream_scales", None if plain else scales)
+
+    def _check_each(self, name: str, given: Any) -> None:
+        """Refuse what is not one for each layer."""
+        if not isinstance(given, list | tuple) or len(given) != self.n_layers:
+            raise ConfigError(
+                f"{name} must be one for each of {self.n_layers} layers: {given!r:.80}"
+            )
 
     def _check_widths(self) -> None:
         """Refuse widths of the MLPs that are none, or those of another number of layers."""
@@ -237,9 +272,21 @@ class DecoderConfig:
         return int(first.d_model)
 
     @property
-    def norm_names(self) -> LayerNorms:
-        """Names of a layer's norms, None where there is none."""
-        return NORMS[self.norm_placement]
+    def placements(self) -> tuple[str, ...]:
+        """Where each layer has its norms."""
+        given = self.norm_placement
+        return given if isinstance(given, tuple) else (given,) * self.n_layers
+
+    @property
+    def norm_names(self) -> tuple[LayerNorms, ...]:
+        """Names of each layer's norms, None where there is none."""
+        names = (NORMS[placement] for placement in self.placements)
+        if self.mlp != "none":
+            return tuple(names)
+        return tuple(
+            own if experts else own._replace(before_mlp=None, after_mlp=None)
+            for own, experts in zip(names, self.layer_experts, strict=True)
+        )
 
 
 def _check_readable(layer: int, source: int, attentions: tuple[Any, ...]) -> None:

@@ -34,6 +34,12 @@ class ExpertConfig:
         is added to the sigmoids where they choose, and leaves the weights (DeepSeek-V3).
     swiglu_alpha, swiglu_limit : float
         Steepness and bound of ``"clamped_swiglu"``; nothing else takes them.
+    shared_d_ff : int
+        Width of a gated MLP that every token takes besides; 0 is none.
+    shared_gate : bool
+        Whether the sigmoid of a product of the token multiplies what that MLP gives.
+    routed_scale : float
+        Factor of the weights of the chosen experts.
 
     Raises
     ------
@@ -56,6 +62,9 @@ class ExpertConfig:
     router_bias: bool = False
     swiglu_alpha: float = 1.702
     swiglu_limit: float = 7.0
+    shared_d_ff: int = 0
+    shared_gate: bool = False
+    routed_scale: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("n_experts", "experts_per_token", "d_ff"):
@@ -63,8 +72,9 @@ class ExpertConfig:
         check_chosen(self.n_experts, self.experts_per_token)
         check_choice("routing", self.routing, ROUTINGS)
         check_choice("activation", self.activation, ACTIVATIONS)
-        for name in ("bias", "router_bias"):
+        for name in ("bias", "router_bias", "shared_gate"):
             check_flag(name, getattr(self, name))
+        self._check_shared()
         for name in ("swiglu_alpha", "swiglu_limit"):
             number = check_number(name, getattr(self, name), above=0)
             if self.activation != "clamped_swiglu" and number != getattr(ExpertConfig, name):
@@ -72,6 +82,18 @@ class ExpertConfig:
                     f"{name} = {number} changes nothing with activation={self.activation!r}: "
                     "'clamped_swiglu' alone reads it"
                 )
+
+    def _check_shared(self) -> None:
+        """Refuse what would belong to an expert of all tokens that there is not."""
+        check_count("shared_d_ff", self.shared_d_ff, least=0)
+        check_number("routed_scale", self.routed_scale, above=0)
+        if self.shared_gate and not self.shared_d_ff:
+            raise ConfigError("shared_gate needs an expert that every token takes: shared_d_ff")
+        if self.shared_d_ff and (self.activation == "clamped_swiglu" or self.bias):
+            raise ConfigError(
+                "the expert that every token takes is a gated MLP without biases, "
+                f"got activation = {self.activation!r} and bias = {self.bias}"
+            )
 
 
 def check_chosen(n_experts: int, experts_per_token: int) -> None:

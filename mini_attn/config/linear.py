@@ -92,7 +92,7 @@ class LinearAttentionConfig:
     References
     ----------
     qin2024lightning
-    yang2025gated
+    yang2024gateddelta
     kimi2025linear
     dao2024mamba2
 

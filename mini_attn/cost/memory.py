@@ -167,7 +167,7 @@ def kept_fields(sizes: Any) -> tuple[CacheField, ...]:
 
 def numbers_per_token(model: Any) -> Fraction:
     """Numbers that one token leaves in one layer; those of a block count evenly to its tokens."""
-    fields = [field for field in kept_fields(model) if not field.last]
+    fields = [field for field in kept_fields(model) if field.grows]
     return sum((Fraction(f.numbers(model), f.tokens(model)) for f in fields), Fraction(0))
 
 

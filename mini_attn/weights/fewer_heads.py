@@ -48,12 +48,13 @@ def pruned_heads(
     _check_kinds(state, config)
     kept = _kept_heads(config, heads)
     groups = sorted({head // config.group_size for head in kept})
+    gates = config.v_head_dim if config.out_gate else 3  # of a head; else one for each branch
     pruned = dict(state)
     for name, width, staying, count in (
         ("q_proj", config.head_dim, kept, config.n_heads),
         ("k_proj", config.head_dim, groups, config.n_kv_heads),
         ("v_proj", config.v_head_dim, groups, config.n_kv_heads),
-        *([("gate_proj", 3, kept, config.n_heads)] if "gate_proj.weight" in state else []),
+        *([("gate_proj", gates, kept, config.n_heads)] if "gate_proj.weight" in state else []),
     ):
         for key in _named(state, name):
             rows = _rows(state, key, count * width, check_floating)

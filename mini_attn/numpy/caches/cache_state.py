@@ -61,7 +61,7 @@ class StateCache(States):
 
     References
     ----------
-    katharopoulos2020transformers, section 3.3
+    katharopoulos2020linear, section 3.3
 
     Examples
     --------
@@ -150,7 +150,7 @@ class StateCache(States):
 
         References
         ----------
-        katharopoulos2020transformers, section 3.3
+        katharopoulos2020linear, section 3.3
 
         Examples
         --------
@@ -185,7 +185,7 @@ class StateCache(States):
 
         References
         ----------
-        katharopoulos2020transformers, section 3.3
+        katharopoulos2020linear, section 3.3
 
         Examples
         --------

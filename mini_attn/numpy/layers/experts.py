@@ -12,6 +12,7 @@ from mini_attn.config.experts import ROUTINGS
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy._module import Module, check_floating, check_tokens, dtype_of
 from mini_attn.numpy.attention.softmax import normalise
+from mini_attn.numpy.layers._heads import opened
 from mini_attn.numpy.layers.basic import MLP, GatedMLP, Linear, _activate
 from mini_attn.shapes import DType, check_choice, check_count, check_number
 
@@ -209,7 +210,8 @@ class MixtureOfExperts(Module):
     Weights: ``router.weight`` (n_experts, d_model), ``gate_proj`` and ``up_proj``
     (n_experts, d_ff, d_model), ``down_proj`` (n_experts, d_model, d_ff), and where the
     configuration says so ``router.bias``, ``gate_proj_bias``, ``up_proj_bias`` and
-    ``down_proj_bias``. An expert multiplies all of its tokens at once, and their weighted sum is
+    ``down_proj_bias``; of the expert that every token takes ``shared_expert``, as a `GatedMLP`'s,
+    and ``shared_expert_gate`` (1, d_model). An expert multiplies all of its tokens at once, and their weighted sum is
     taken in float32 or wider, in the order of the experts' numbers.
 
     References
@@ -248,6 +250,13 @@ class MixtureOfExperts(Module):
 
         self.gate_proj_bias, self.up_proj_bias = bias(d_ff), bias(d_ff)
         self.down_proj_bias = bias(d_model)
+        if config.shared_d_ff:
+            sizes: dict[str, Any] = {"bias": False, "dtype": dtype}
+            self.shared_expert = GatedMLP(
+                d_model, config.shared_d_ff, activation=config.activation, seed=seed + 2, **sizes
+            )
+        if config.shared_gate:
+            self.shared_expert_gate = Linear(d_model, 1, seed=seed + 5, **sizes)
 
     def _sizes(self) -> dict[str, Any]:
         return {"d_model": self.down_proj.shape[1], **super()._sizes()}
@@ -264,10 +273,26 @@ class MixtureOfExperts(Module):
         for expert in np.unique(chosen):
             token, place = np.nonzero(chosen == expert)  # no token takes an expert twice
             out[token] += weights[token, place, None] * self._answer(rows[token], expert)
+        if self.config.shared_d_ff:
+            out += self._shared(rows)
         return np.asarray(out.astype(x.dtype, copy=False).reshape(x.shape))
+
+    def _shared(self, rows: Array) -> Array:
+        """Return what the expert of all tokens gives, times its gate."""
+        answer: Array = self.shared_expert._run(rows)
+        return (
+            opened(answer, self.shared_expert_gate._run(rows))
+            if self.config.shared_gate
+            else answer
+        )
 
     def _choose(self, rows: Array) -> tuple[Array, Array]:
         """Weights and numbers (rows, experts_per_token) of the experts that some tokens take."""
+        weights, chosen = self._route(rows)
+        return weights * self.config.routed_scale, chosen
+
+    def _route(self, rows: Array) -> tuple[Array, Array]:
+        """`_choose` before the weights have their factor."""
         config, router = self.config, self.router
         if config.routing == "sigmoid_normalised":  # the bias is none of the logits'
             logits = rows @ router.weight.T
@@ -294,10 +319,12 @@ def gated(gate: Array, up: Array, config: ExpertConfig) -> Array:
 
 
 def feed_forward(config: DecoderConfig, layer: int, seed: int, dtype: DType) -> Any:
-    """Make what works on each token by itself: an MLP or a mixture of experts."""
+    """Make what works on each token by itself: an MLP, a mixture of experts or nothing."""
     experts = config.layer_experts[layer]
     if experts is not None:
         return MixtureOfExperts(config.d_model, experts, seed=seed, dtype=dtype)
+    if config.mlp == "none":
+        return None
     return (MLP if config.mlp == "plain" else GatedMLP)(
         config.d_model,
         config.layer_d_ff[layer],

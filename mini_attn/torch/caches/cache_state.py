@@ -65,7 +65,7 @@ class StateCache(States):
 
     References
     ----------
-    katharopoulos2020transformers, section 3.3
+    katharopoulos2020linear, section 3.3
 
     Examples
     --------
@@ -159,7 +159,7 @@ class StateCache(States):
 
         References
         ----------
-        katharopoulos2020transformers, section 3.3
+        katharopoulos2020linear, section 3.3
 
         Examples
         --------
@@ -194,7 +194,7 @@ class StateCache(States):
 
         References
         ----------
-        katharopoulos2020transformers, section 3.3
+        katharopoulos2020linear, section 3.3
 
         Examples
         --------

@@ -61,7 +61,8 @@ class DecoderLayer(Module):
     -----
     Causal. Everything but the attention works on each token by itself. The formula is that of
     ``norm_placement="before"``; "after" is ``x + norm(self_attn(x))``, "both"
-    ``x + norm(self_attn(norm(x)))``, and the MLP likewise. A norm before a block keeps what the
+    ``x + norm(self_attn(norm(x)))``, "stream" ``norm(x) + self_attn(norm(x))``, and the MLP
+    likewise. A norm before a block keeps what the
     block reads at one size, however much the stream grew; one after it bounds what it adds.
 
     References
@@ -103,14 +104,18 @@ class DecoderLayer(Module):
         if not self._reads:
             attention = variant(config.attentions[layer].variant).layer_class("torch")
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
-        self._norms = config.norm_names
+        self._norms = config.norm_names[layer]
+        self._on_stream = config.placements[layer] == "stream"
+        self._scales = None if config.stream_scales is None else config.stream_scales[layer]
         norm = partial(Norm, config.d_model, config.norm, eps=config.eps, **kind)
         if self._norms.before_attention is not None:
             self.input_layernorm = norm()
         self.self_attn = attention(config.attentions[layer], seed=seed, **kind)
         for name in filter(None, self._norms[1:]):
             setattr(self, name, norm())
-        self.mlp = feed_forward(config, layer, seed + 10, **kind)
+        mlp = feed_forward(config, layer, seed + 10, **kind)
+        if mlp is not None:
+            self.mlp = mlp
         self._index, self._scaled = layer, config.layer_scalars
         if config.per_layer_dim:
             self.per_layer = PerLayerGate(config, seed=seed + 20, **kind)
@@ -119,12 +124,19 @@ class DecoderLayer(Module):
         self._ends_otherwise = bool(config.per_layer_dim) or config.layer_scalars
 
     def _sizes(self) -> dict[str, Any]:
-        parts = {name: type(getattr(self, name)).__name__ for name in ("self_attn", "mlp")}
-        return {"d_model": len(self.post_attention_layernorm.weight), **parts}
+        named = [name for name in ("self_attn", "mlp") if hasattr(self, name)]
+        parts = {name: type(getattr(self, name)).__name__ for name in named}
+        return {"d_model": len(self._first_norm.weight), **parts}
+
+    @property
+    def _first_norm(self) -> Norm:
+        """A norm that the layer has, wherever it stands."""
+        norm: Norm = getattr(self, next(filter(None, self._norms)))
+        return norm
 
     def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
-        check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
+        check_tokens("x", x, self._first_norm.weight[None])
         if self._outer is None and hasattr(self, "per_layer"):
             raise ConfigError("this layer has inputs of its own from its decoder: call that")
         if self._reads and (self._outer is None or cache is not None):
@@ -147,18 +159,29 @@ class DecoderLayer(Module):
         y = self._norm(norms.before_attention, x)
         if self._reads:
             cache = forward_pass.kept[self._source]
+        x = y if self._on_stream else x
         y = run_layer(self.self_attn, y, forward_pass, cache)
         if self._is_read:
             forward_pass.hand_on(self._source)
         forward_pass.latest = None  # its memory is free again
         if norms.after_attention is not None:
             y = self._norm(norms.after_attention, y)
-        x = x + y
-        y = self.mlp(self._norm(norms.before_mlp, x))
+        x = self._added(x, y, 0)
+        if not hasattr(self, "mlp"):
+            return x
+        y = self._norm(norms.before_mlp, x)
+        x = y if self._on_stream else x
+        y = self.mlp(y)
         if norms.after_mlp is not None:
             y = self._norm(norms.after_mlp, y)
-        x = x + y
+        x = self._added(x, y, 2)
         return self._finish(x, forward_pass.inputs) if self._ends_otherwise else x
+
+    def _added(self, x: Tensor, y: Tensor, first: int) -> Tensor:
+        """The stream and what a block answers, each times its factor."""
+        if self._scales is None:
+            return x + y
+        return self._scales[first] * x + self._scales[first + 1] * y
 
     def _finish(self, x: Tensor, inputs: Any) -> Tensor:
         """Add what the layer makes of its own numbers of each token, and scale."""

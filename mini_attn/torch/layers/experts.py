@@ -20,6 +20,7 @@ from mini_attn.torch._module import (
     parameter,
     wide,
 )
+from mini_attn.torch.layers._heads import opened
 from mini_attn.torch.layers.basic import MLP, GatedMLP, Linear, activate, linear
 
 __all__ = ["MixtureOfExperts", "clamped_swiglu", "route"]
@@ -223,7 +224,8 @@ class MixtureOfExperts(Module):
     Weights: ``router.weight`` (n_experts, d_model), ``gate_proj`` and ``up_proj``
     (n_experts, d_ff, d_model), ``down_proj`` (n_experts, d_model, d_ff), and where the
     configuration says so ``router.bias``, ``gate_proj_bias``, ``up_proj_bias`` and
-    ``down_proj_bias``. An expert multiplies all of its tokens at once, and their weighted sum is
+    ``down_proj_bias``; of the expert that every token takes ``shared_expert``, as a `GatedMLP`'s,
+    and ``shared_expert_gate`` (1, d_model). An expert multiplies all of its tokens at once, and their weighted sum is
     taken in float32 or wider, in the order of the experts' numbers.
 
     PyTorch: which experts have tokens is asked of the device once a layer. The compiled step
@@ -274,6 +276,13 @@ class MixtureOfExperts(Module):
         self.down_proj = drawn(d_model, d_ff)
         self.gate_proj_bias, self.up_proj_bias = bias(d_ff), bias(d_ff)
         self.down_proj_bias = bias(d_model)
+        if config.shared_d_ff:
+            sizes: dict[str, Any] = {"bias": False, **kind}
+            self.shared_expert = GatedMLP(
+                d_model, config.shared_d_ff, activation=config.activation, seed=seed + 2, **sizes
+            )
+        if config.shared_gate:
+            self.shared_expert_gate = Linear(d_model, 1, seed=seed + 5, **sizes)
 
     def _sizes(self) -> dict[str, Any]:
         return {"d_model": self.down_proj.shape[1], **super()._sizes()}
@@ -283,7 +292,16 @@ class MixtureOfExperts(Module):
         check_tokens("x", x, self.router.weight)
         rows = x.reshape(-1, x.shape[-1])
         out = self._summed(rows, *self._choose(rows))
-        return out.to(x.dtype).reshape(x.shape)
+        return self._with_shared(rows, out).to(x.dtype).reshape(x.shape)
+
+    def _with_shared(self, rows: Tensor, out: Tensor) -> Tensor:
+        """Add what the expert of all tokens gives, times its gate."""
+        if not self.config.shared_d_ff:
+            return out
+        answer = self.shared_expert(rows[None])[0]
+        if self.config.shared_gate:
+            answer = opened(answer, self.shared_expert_gate(rows[None])[0])
+        return out + answer
 
     def _summed(self, rows: Tensor, weights: Tensor, chosen: Tensor, first: int = 0) -> Tensor:
         """The weighted sum over the experts that are here, whose numbers begin at `first`."""
@@ -303,6 +321,11 @@ class MixtureOfExperts(Module):
 
     def _choose(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Weights and numbers (rows, experts_per_token) of the experts that some tokens take."""
+        weights, chosen = self._route(rows)
+        return weights * self.config.routed_scale, chosen
+
+    def _route(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """`_choose` before the weights have their factor."""
         config, router = self.config, self.router
         if config.routing == "sigmoid_normalised":  # the bias is none of the logits'
             logits = linear(rows, router.weight, None)
@@ -348,7 +371,8 @@ class MixtureOfExperts(Module):
         out = self._answer(product, each, *matrices)  # (rows, experts, d_model)
         if not few:
             out = out.take_along_dim(chosen[..., None], dim=1)
-        return (weights[..., None] * out).sum(dim=1).to(x.dtype).reshape(x.shape)
+        out = self._with_shared(rows, (weights[..., None] * out).sum(dim=1))
+        return out.to(x.dtype).reshape(x.shape)
 
 
 def gated(gate: Tensor, up: Tensor, config: ExpertConfig) -> Tensor:
@@ -359,10 +383,12 @@ def gated(gate: Tensor, up: Tensor, config: ExpertConfig) -> Tensor:
 
 
 def feed_forward(config: DecoderConfig, layer: int, seed: int, **kind: Any) -> Any:
-    """Make what works on each token by itself: an MLP or a mixture of experts."""
+    """Make what works on each token by itself: an MLP, a mixture of experts or nothing."""
     experts = config.layer_experts[layer]
     if experts is not None:
         return MixtureOfExperts(config.d_model, experts, seed=seed, **kind)
+    if config.mlp == "none":
+        return None
     return (MLP if config.mlp == "plain" else GatedMLP)(
         config.d_model,
         config.layer_d_ff[layer],

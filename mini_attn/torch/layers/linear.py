@@ -93,8 +93,8 @@ class LinearAttention(Module):
 
     References
     ----------
-    katharopoulos2020transformers, section 3.3
-    yang2025gated
+    katharopoulos2020linear, section 3.3
+    yang2024gateddelta
     kimi2025linear
     dao2024mamba2
 

@@ -29,6 +29,8 @@ def share_config(config: DecoderConfig, rank: int, size: int) -> DecoderConfig:
     rows = len(span(config.vocab_size, rank, size))
     if config.vocab_size < size:
         raise ConfigError(f"vocab_size = {config.vocab_size} leaves some of {size} ranks no row")
+    if config.mlp == "none":
+        raise ConfigError("tensor parallel doesn't know how to split layers without an MLP")
     attentions: list[Any] = []
     experts: list[ExpertConfig | None] = []
     for i, attention in enumerate(config.attentions):
@@ -38,6 +40,10 @@ def share_config(config: DecoderConfig, rank: int, size: int) -> DecoderConfig:
             _divide(f"layer {i}: d_ff", width, size)
             experts.append(None)
             continue
+        if mixture.shared_d_ff:
+            raise ConfigError(
+                f"layer {i}: tensor parallel doesn't know how to split an expert that all tokens take"
+            )
         own = _divide(f"layer {i}: n_experts", mixture.n_experts, size)
         taken = min(mixture.experts_per_token, own)
         experts.append(replace(mixture, n_experts=own, experts_per_token=taken))
