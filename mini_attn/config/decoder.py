@@ -278,7 +278,12 @@ class DecoderConfig:
         return given if isinstance(given, tuple) else (given,) * self.n_layers
 
     @property
-    def norm_names(self) -> tuple[LayerNorms, ...]:
+    def norm_names(self) -> LayerNorms:
+        """Names of the first layer's norms, which are those of all but hybrids."""
+        return self.layer_norms[0]
+
+    @property
+    def layer_norms(self) -> tuple[LayerNorms, ...]:
         """Names of each layer's norms, None where there is none."""
         names = (NORMS[placement] for placement in self.placements)
         if self.mlp != "none":

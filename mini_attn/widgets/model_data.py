@@ -25,7 +25,8 @@ __all__ = ["model_data", "model_script"]
 _BESIDE = {
     "norm_placement": "before", "embed_scale": None, "logit_softcap": None, "qk_norm_over": "head",
     "experts": None, "chunked": False, "query_growth": None, "kv_sources": None, "k_eq_v": False,
-    "v_norm": False, "out_gate": False, "per_layer_dim": 0, "layer_scalars": False, "stream_scales": None,
+    "v_norm": False, "out_gate": False, "per_layer_dim": 0, "layer_scalars": False,
+    "stream_scales": None,
 }  # fmt: skip
 
 

@@ -211,8 +211,8 @@ class MixtureOfExperts(Module):
     (n_experts, d_ff, d_model), ``down_proj`` (n_experts, d_model, d_ff), and where the
     configuration says so ``router.bias``, ``gate_proj_bias``, ``up_proj_bias`` and
     ``down_proj_bias``; of the expert that every token takes ``shared_expert``, as a `GatedMLP`'s,
-    and ``shared_expert_gate`` (1, d_model). An expert multiplies all of its tokens at once, and their weighted sum is
-    taken in float32 or wider, in the order of the experts' numbers.
+    and ``shared_expert_gate`` (1, d_model). An expert multiplies all of its tokens at once, and
+    their weighted sum is taken in float32 or wider, in the order of the experts' numbers.
 
     References
     ----------
@@ -280,11 +280,9 @@ class MixtureOfExperts(Module):
     def _shared(self, rows: Array) -> Array:
         """Return what the expert of all tokens gives, times its gate."""
         answer: Array = self.shared_expert._run(rows)
-        return (
-            opened(answer, self.shared_expert_gate._run(rows))
-            if self.config.shared_gate
-            else answer
-        )
+        if self.config.shared_gate:
+            answer = opened(answer, self.shared_expert_gate._run(rows))
+        return answer
 
     def _choose(self, rows: Array) -> tuple[Array, Array]:
         """Weights and numbers (rows, experts_per_token) of the experts that some tokens take."""

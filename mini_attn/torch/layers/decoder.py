@@ -104,7 +104,7 @@ class DecoderLayer(Module):
         if not self._reads:
             attention = variant(config.attentions[layer].variant).layer_class("torch")
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
-        self._norms = config.norm_names[layer]
+        self._norms = config.layer_norms[layer]
         self._on_stream = config.placements[layer] == "stream"
         self._scales = None if config.stream_scales is None else config.stream_scales[layer]
         norm = partial(Norm, config.d_model, config.norm, eps=config.eps, **kind)

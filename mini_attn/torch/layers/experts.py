@@ -225,8 +225,8 @@ class MixtureOfExperts(Module):
     (n_experts, d_ff, d_model), ``down_proj`` (n_experts, d_model, d_ff), and where the
     configuration says so ``router.bias``, ``gate_proj_bias``, ``up_proj_bias`` and
     ``down_proj_bias``; of the expert that every token takes ``shared_expert``, as a `GatedMLP`'s,
-    and ``shared_expert_gate`` (1, d_model). An expert multiplies all of its tokens at once, and their weighted sum is
-    taken in float32 or wider, in the order of the experts' numbers.
+    and ``shared_expert_gate`` (1, d_model). An expert multiplies all of its tokens at once, and
+    their weighted sum is taken in float32 or wider, in the order of the experts' numbers.
 
     PyTorch: which experts have tokens is asked of the device once a layer. The compiled step
     does not ask: it gathers the chosen experts' weights where they are few, and else computes

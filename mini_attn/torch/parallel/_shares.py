@@ -42,7 +42,7 @@ def share_config(config: DecoderConfig, rank: int, size: int) -> DecoderConfig:
             continue
         if mixture.shared_d_ff:
             raise ConfigError(
-                f"layer {i}: tensor parallel doesn't know how to split an expert that all tokens take"
+                f"layer {i}: tensor parallel can't split an expert that all tokens take"
             )
         own = _divide(f"layer {i}: n_experts", mixture.n_experts, size)
         taken = min(mixture.experts_per_token, own)
