@@ -27,6 +27,7 @@ from mini_attn.weights.gemma import from_gemma, from_gemma4
 from mini_attn.weights.gpt2 import from_gpt2
 from mini_attn.weights.hf_config import config_from_hf
 from mini_attn.weights.hf_model import model_from_hf, unknown_keys
+from mini_attn.weights.hybrid import from_hybrid
 from mini_attn.weights.llama import from_llama
 from mini_attn.weights.state import check_state, to_numpy
 
@@ -45,6 +46,7 @@ __all__ = [
     "from_gemma4",
     "from_gpt2",
     "from_hf",
+    "from_hybrid",
     "from_llama",
     "load_npz",
     "load_safetensors",

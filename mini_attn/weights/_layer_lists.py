@@ -7,6 +7,7 @@ from typing import Any
 from mini_attn.errors import ConfigError
 
 FULL, SLIDING = "full_attention", "sliding_attention"
+LINEAR = "linear_attention"  # a state
 
 
 def check_layers(name: str, given: Any, n_layers: int, known: tuple[Any, ...]) -> None:

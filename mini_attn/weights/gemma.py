@@ -69,11 +69,11 @@ def from_gemma(
     {'norm.weight': array([1.5, 1.5])}
     """
     weights = from_llama(state, config, layout=layout)
-    gains = {name: _gain(weights[name]) for name in weights if name.endswith("norm.weight")}
+    gains = {name: whole_gain(weights[name]) for name in weights if name.endswith("norm.weight")}
     return {**weights, **gains}
 
 
-def _gain(weight: Any) -> Any:
+def whole_gain(weight: Any) -> Any:
     """One more than what is stored, in float32 or wider."""
     if str(weight.dtype).removeprefix("torch.") in ("float16", "bfloat16"):
         weight = weight.float() if hasattr(weight, "float") else weight.astype("float32")

@@ -31,6 +31,10 @@ LACKING = {  # what this package's decoder has not, and families need that are o
     "mamba": "state-space layers",
     "mpt": "norms without biases beside ALiBi",
     "phi": "attention and MLP in parallel",
+    "qwen3_5": "images beside the text: pass its text_config, whose model_type is qwen3_5_text, "
+    "and the weights whose names begin with model.language_model, without that beginning",
+    "qwen3_5_moe": "images beside the text: pass its text_config, whose model_type is "
+    "qwen3_5_moe_text, and the weights of model.language_model, without that beginning",
     "qwen2_moe": "layers with experts",
     "t5": "an encoder, and biases by bucket",
 }

@@ -78,6 +78,11 @@ def model_from_hf(config: Mapping[str, Any], *, name: str = "own") -> ModelConfi
     'gqa'
     """
     config = _described(config)
+    if size(config, "states"):
+        raise ConfigError(
+            f"{config['model_type']} has layers that keep a state beside others, and costs here "
+            "are of layers that keep keys and values: config_from_hf reads it"
+        )
     n_layers = size(config, "n_layers")
     if n_layers > MOST_LAYERS:
         raise ConfigError(f"{n_layers} layers are more than any model has ({MOST_LAYERS} are read)")

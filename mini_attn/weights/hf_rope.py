@@ -29,7 +29,13 @@ attention_factor beta_fast beta_slow mscale mscale_all_dim truncate finetuned sh
 long_factor low_freq_factor high_freq_factor
 """
 
-PARTIAL = ("phi3", "minimax_m2")  # the families whose heads turn a part of themselves
+PARTIAL = (
+    "phi3",
+    "minimax_m2",
+    "qwen3_next",
+    "qwen3_5_text",
+    "qwen3_5_moe_text",
+)  # the families whose heads turn a part of themselves
 PROPORTIONAL = ("gemma4_text",)  # those of whose pairs only the fastest turn
 TRAINED, LONGEST = "original_max_position_embeddings", "max_position_embeddings"
 

@@ -44,8 +44,8 @@ def your_model() -> dict[str, Any]:
         As ``js/data/your_model.json`` holds it.
     """
     return {
-        "base": BASE,
-        "families": FIELDS,
+        "base": {name: size for name, size in BASE.items() if name != "states"},
+        "families": {name: sizes for name, sizes in FIELDS.items() if "states" not in sizes},
         "harmless": " ".join(sorted(HARMLESS)),
         "copied": COPIED,
         "latent": LATENT,

@@ -60,6 +60,7 @@ BASE: Sizes = {
     "index_n_heads": {"is": 0},
     "index_head_dim": {"is": 0},
     "index_topk": {"is": 0},
+    "states": {"is": False},
 }
 
 BIAS: Sizes = {"attention_bias": {"key": "attention_bias", "default": False}}
