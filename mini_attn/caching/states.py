@@ -51,8 +51,17 @@ class States(Slots):
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of the state: all of it counts from the first token on."""
-        return self.allocated_bytes
+        """Bytes of the state, which is used whole from the first token on."""
+        state = self._state
+        used = state.arrays if state.slots else ()
+        if not used:
+            return 0
+        matrices, tail = used
+        return int(matrices.nbytes + tail[:, self._first_used(state) :].nbytes)
+
+    def _first_used(self, state: Filled) -> int:
+        """Where in the tail of the convolution tokens begin: before their first there are zeros."""
+        return max(0, int(state.arrays[1].shape[1]) - state.slots)
 
     def _advance(self, state: Filled, positions: Any, new: int, transaction: Transaction) -> Filled:
         """The count after ``new`` tokens, whose positions are checked and not kept."""

@@ -24,6 +24,7 @@ from mini_attn.cost.latent import (
     latent_flops,
     latent_seconds,
 )
+from mini_attn.cost.linear import LinearCost
 from mini_attn.cost.memory import (
     Factor,
     cache_bytes,
@@ -76,6 +77,7 @@ __all__ = [
     "IndexedCost",
     "IndexedLatentCost",
     "LatentCost",
+    "LinearCost",
     "Link",
     "NativeSparseCost",
     "Paged",

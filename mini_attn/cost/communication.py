@@ -296,7 +296,7 @@ def _split_cache(sizes: Any, ranks: int, backward: bool) -> tuple[Collective, ..
 def _check_scheme(scheme: str, sizes: Any) -> None:
     """Refuse attention that does more than read keys and values of every token it sees."""
     entry = variant(sizes.attention)
-    chosen = bool(entry.choice) or any(field.per or field.last for field in entry.cache)
+    chosen = bool(entry.choice) or any(field.per or not field.grows for field in entry.cache)
     if chosen or (scheme == "ulysses" and sizes.kv_lora_rank):
         raise ConfigError(
             f"{scheme} is for keys and values of {'heads' if scheme == 'ulysses' else 'tokens'}, "

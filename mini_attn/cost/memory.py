@@ -102,6 +102,8 @@ def keeping_kinds(model: Any, ranks: int = 1) -> list[LayerKind]:
     kinds = [kind for kind in layer_kinds(model) if not kind.sizes.reads_kv]
     if check_count("ranks", ranks) == 1:
         return kinds
+    if any(field.once for kind in kinds for field in kept_fields(kind.sizes)):
+        raise ConfigError(f"how {ranks} ranks would split a state isn't counted here: ranks = 1")
     return [replace(kind, sizes=rank_sizes(kind.sizes, ranks)) for kind in kinds]
 
 
@@ -176,6 +178,20 @@ def numbers_held(model: Any, tokens: int) -> int:
     return sum(field.held(model, tokens) for field in kept_fields(model))
 
 
+def wide_numbers(model: Any, tokens: int) -> int:
+    """Those of them that are float32 at least, whatever the cache's type: a state's."""
+    return sum(field.held(model, tokens) for field in kept_fields(model) if field.wide)
+
+
+def met_bytes(model: Any, dtype_bytes: float) -> Fraction:
+    """Bytes that a query reads in one layer: of one token, or of the whole state."""
+    state = sum(field.numbers(model) for field in kept_fields(model) if field.once)
+    each = numbers_per_token(model) * Fraction(dtype_bytes)
+    return each + state * Fraction(max(dtype_bytes, WIDE_BYTES))
+
+
+WIDE_BYTES = 4  # of a number of a state, which models keep in float32
+
 # What groups of 32, or of 16 in NVFP4, take with their scales: 2 and 4 bits with a float16 scale
 # and zero, MXFP4, NVFP4, MXFP8.
 GROUPED = (0.375, 0.625, 0.53125, 0.5625, 1.03125)
@@ -197,6 +213,12 @@ def whole_bytes(numbers: int, dtype_bytes: float) -> int:
     if rest:
         raise ConfigError(f"{numbers} numbers of {dtype_bytes} bytes do not fill whole bytes")
     return size
+
+
+def mixed_bytes(numbers: int, wide: int, dtype_bytes: float) -> int:
+    """Bytes of so many numbers, of which some are float32 at least."""
+    held = whole_bytes(wide, max(dtype_bytes, WIDE_BYTES)) if wide else 0
+    return held + whole_bytes(numbers - wide, dtype_bytes)
 
 
 def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2, ranks: int = 1) -> int:
@@ -301,7 +323,7 @@ def cache_bytes(
     check_count("context", context, least=0)
     kinds = keeping_kinds(model, ranks)
     fields = (field for kind in kinds for field in kept_fields(kind.sizes))
-    last = list(dict.fromkeys(field.name for field in fields if field.last))
+    last = list(dict.fromkeys(field.name for field in fields if not field.grows))
     if last and not isinstance(storage, Contiguous | Ring):
         raise ConfigError(
             f"{model.attention} writes over {' and '.join(last)} of all but the last tokens, which "
@@ -317,7 +339,8 @@ def cache_bytes(
         slots = storage.shared_slots(context)
         shared = sum(k.layers * numbers_held(k.sizes, slots) for k in kinds)
         numbers -= (batch - 1) * shared
-    return whole_bytes(numbers, dtype_bytes)
+    wide = batch * sum(k.layers * wide_numbers(k.sizes, context) for k in kinds)
+    return mixed_bytes(numbers, wide, dtype_bytes)
 
 
 def cache_formula(
@@ -379,24 +402,24 @@ def cache_formula(
             Factor(layers_label, kind.layers),
             Factor(_IN_BLOCKS[tokens_label] if span else tokens_label, tokens),
             Factor("sequences", sequences),
-            Factor("bytes", dtype_bytes),
+            Factor("bytes", max(dtype_bytes, WIDE_BYTES) if wide else dtype_bytes),
         ]
         for kind in kinds
-        for span, last, numbers in _spans(kind.sizes, context)
+        for span, last, wide, numbers in _spans(kind.sizes, context)
         for layers_label, tokens_label, tokens, sequences in (
             _terms(kind, batch, context, storage, span or 1)
             if last is None
-            else [("layers", "last tokens", last, batch)]
+            else [("layers", "state" if wide else "last tokens", last, batch)]
         )
     ]
 
 
-def _spans(sizes: Any, context: int) -> list[tuple[int, int | None, int]]:
-    """Tokens that leave numbers once, 0 where each does; those that keep them; how many numbers."""
-    spans: dict[tuple[int, int | None], int] = {}
+def _spans(sizes: Any, context: int) -> list[tuple[int, int | None, bool, int]]:
+    """Tokens that leave numbers once, 0 where each does; those that keep them; width; numbers."""
+    spans: dict[tuple[int, int | None, bool], int] = {}
     for field in kept_fields(sizes):
         span = field.tokens(sizes) if field.per else 0
-        key = span, field.kept(sizes, context) if field.last else None
+        key = span, None if field.grows else field.kept(sizes, context), field.wide
         spans[key] = spans.get(key, 0) + field.numbers(sizes)
     return [(*key, numbers) for key, numbers in spans.items()]
 

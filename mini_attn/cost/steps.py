@@ -12,8 +12,10 @@ from mini_attn.cost.memory import (
     costs_of,
     kept_fields,
     layer_kinds,
-    numbers_per_token,
+    met_bytes,
+    mixed_bytes,
     whole_bytes,
+    wide_numbers,
 )
 from mini_attn.cost.parameters import expert_parameters, looked_up, parameter_count
 from mini_attn.cost.roofline import Device, roofline_seconds
@@ -118,10 +120,11 @@ def step_bytes(
             left = min(q_len, model.window) + max(0, early)
         new = sum(field.written(kind.sizes, kv_len, left) for field in kept_fields(kind.sizes))
         written += kind.layers * new
+    wide = sum(kind.layers * wide_numbers(kind.sizes, kv_len) for kind in layer_kinds(model))
     return {
         "weights": ceil(_read_parameters(model, batch * q_len, experts) * dtype_bytes),
-        "cache read": whole_bytes(batch * read, each),
-        "cache written": whole_bytes(batch * written, each),
+        "cache read": mixed_bytes(batch * read, batch * wide, each),
+        "cache written": mixed_bytes(batch * written, batch * wide, each),
     }
 
 
@@ -217,7 +220,8 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     -------
     float
         FLOP per byte of a decode step's scores and weighted sum; weights are left out. The
-        length cancels. Latent attention is taken in its absorbed form, where all heads read the
+        length cancels; a state counts whole, in float32. Latent attention is taken in its absorbed
+        form, where all heads read the
         same latent as key and as value.
 
     Raises
@@ -244,8 +248,8 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     check_dtype_bytes(dtype_bytes)
     kinds = layer_kinds(model)
     met = sum(k.layers * sum(costs_of(k.sizes).dims_per_pair(k.sizes)) for k in kinds)
-    read = sum(k.layers * numbers_per_token(k.sizes) for k in kinds)
-    return float(2 * model.n_heads * met / (dtype_bytes * read))
+    read = sum(k.layers * met_bytes(k.sizes, dtype_bytes) for k in kinds)
+    return float(2 * model.n_heads * met / read)
 
 
 def step_operations(

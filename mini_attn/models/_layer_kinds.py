@@ -101,7 +101,7 @@ class LayerKinds:
     def _keeps_fewer_values(self, layer: int) -> bool:
         """Return whether an entry has less in a layer than keys and values of all its heads."""
         sizes, span = self._entries(layer)
-        fields = [each for each in variant(sizes.attention).cache if not span or not each.last]
+        fields = [each for each in variant(sizes.attention).cache if not span or each.grows]
         kept = sum(
             Fraction(each.numbers(sizes), each.tokens(sizes)) * max(1, span) for each in fields
         )
@@ -111,7 +111,7 @@ class LayerKinds:
         """Sizes of a layer, and tokens that its smallest entry stands for; 0 where none stays."""
         model: Any = self
         sizes = SimpleNamespace(**model.named_sizes | self.kind_sizes(layer))
-        stay = [each for each in variant(sizes.attention).cache if not each.last]
+        stay = [each for each in variant(sizes.attention).cache if each.grows]
         return sizes, min((each.tokens(sizes) for each in stay), default=0)
 
     def window_of(self, layer: int) -> int | None:

@@ -326,7 +326,8 @@ class ModelConfig(LayerKinds, _Described):
         sizes["qk_norm"] = self.qk_norm != "none"
         sizes["qk_norm_over"] = self.qk_norm if sizes["qk_norm"] else "head"
         kind = variant(self.attention_of(layer)).config_type()
-        return kind(**{f.name: sizes[f.name] for f in fields(kind) if f.name in sizes})
+        named = {f.name: sizes[f.name] for f in fields(kind) if f.name in sizes}
+        return kind(**named | dict(variant(self.attention_of(layer)).options))
 
     def decoder(self, *, n_layers: int | None = None) -> DecoderConfig:
         """Return the decoder of these sizes and options, for ``Decoder`` of either backend.

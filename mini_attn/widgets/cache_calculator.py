@@ -69,7 +69,7 @@ def _config(state: dict[str, Any]) -> ModelConfig:
 def _storage(config: ModelConfig, shared: int) -> cost.Ring | cost.Paged:
     """Pages where a prefix is shared; a layer with a ring writes over its prefix."""
     entry = variant(config.attention)
-    rings = any(field.last for field in entry.cache)
+    rings = any(not field.grows for field in entry.cache)
     pages = shared and entry.length_rule == "all" and not rings
     return cost.Paged(BLOCK_SIZE, shared) if pages else cost.Ring()
 

@@ -28,7 +28,7 @@ from tests.forms import Form, form_of
 LINES = 300  # of a text, at the most
 COLUMNS = 84  # of a page of the book
 # Each text builds on those before.
-ALONE = {"numpy", *(f"mini_attn.plain{text}" for text in ("", ".later", ".serving"))}
+ALONE = {"numpy", *(f"mini_attn.plain{text}" for text in ("", ".later", ".serving", ".state"))}
 LAYOUTS = ("half", "interleaved")
 OPTIONS = [
     {},
@@ -38,6 +38,8 @@ OPTIONS = [
     {"window": 20},
     {"window": 2, "sink_tokens": 1},
     {"window": 3, "sink_tokens": 2, "rope": RopeConfig(layout="half")},
+    {"negative_eigenvalues": True},
+    {"scale": 1.0},
 ]
 INFINITY = float("inf")
 

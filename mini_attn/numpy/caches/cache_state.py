@@ -176,8 +176,8 @@ class StateCache(States):
         -------
         tuple of arrays
             The state (batch, n_heads, head_dim, v_head_dim); with a short convolution what it
-            keeps of queries, keys and values (batch, conv_kernel - 1, …); and each row's last
-            position (batch, 1), -1 before the first token.
+            keeps of queries, keys and values (batch, conv_kernel - 1, …), less of the first
+            tokens; and each row's last position (batch, 1), -1 before the first token.
 
         Notes
         -----
@@ -190,12 +190,13 @@ class StateCache(States):
         Examples
         --------
         >>> [array.shape for array in StateCache(1, 2, 4, conv_kernel=4).view()]
-        [(1, 2, 4, 4), (1, 3, 8), (1, 3, 8), (1, 3, 8), (1, 1)]
+        [(1, 2, 4, 4), (1, 0, 8), (1, 0, 8), (1, 0, 8), (1, 1)]
         """
         state = self._state
         ends = state.ends
         last = np.full((self.batch, 1), state.slots - 1) if ends is None else ends.copy()
         matrices, tail = (array.view() for array in state.arrays)
+        tail = tail[:, self._first_used(state) :]
         tails = np.split(tail, np.cumsum(self._widths)[:-1], axis=2) if self.conv_kernel > 1 else []
         for array in (matrices, *tails):
             array.flags.writeable = False

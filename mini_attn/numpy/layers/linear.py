@@ -108,6 +108,8 @@ class LinearAttention(Module):
         self.config = config
         d_model, keys, values = config.d_model, config.key_width, config.value_width
         kind: dict[str, Any] = {"bias": config.bias, "dtype": dtype}
+        if config.rule.decay != "constant":
+            self._draw_steps(seed + 10, dtype)
         self.q_proj = Linear(d_model, keys, seed=seed, **kind)
         self.k_proj = Linear(d_model, keys, seed=seed + 1, **kind)
         self.v_proj = Linear(d_model, values, seed=seed + 2, **kind)
@@ -136,14 +138,16 @@ class LinearAttention(Module):
             self.b_proj = Linear(d_model, config.n_heads, seed=seed + 2, **kind)
         if config.rule.decay == "constant":
             return
-        steps = config.n_heads
         if rank is None:
-            self.a_proj = Linear(d_model, steps, seed=seed + 3, **kind)
+            self.a_proj = Linear(d_model, config.n_heads, seed=seed + 3, **kind)
         else:
-            steps = config.key_width
             self.f_a_proj = Linear(d_model, rank, seed=seed + 3, **kind)
-            self.f_b_proj = Linear(rank, steps, seed=seed + 4, **kind)
-        rng, of = np.random.default_rng(seed + 5), dtype_of(kind["dtype"])
+            self.f_b_proj = Linear(rank, config.key_width, seed=seed + 4, **kind)
+    def _draw_steps(self, seed: int, dtype: DType) -> None:
+        """Make the numbers that decays begin with; they stand before the layer's matrices."""
+        config = self.config
+        steps = config.key_width if config.rule.decay == "channel" else config.n_heads
+        rng, of = np.random.default_rng(seed), dtype_of(dtype)
         self.A_log = np.log(rng.uniform(1, 16, config.n_heads)).astype(of)
         first = np.exp(rng.uniform(np.log(0.001), np.log(0.1), steps))
         self.dt_bias = np.log(np.expm1(first)).astype(of)  # softplus makes it the first step again

@@ -185,8 +185,8 @@ class StateCache(States):
         -------
         tuple of tensors
             The state (batch, n_heads, head_dim, v_head_dim); with a short convolution what it
-            keeps of queries, keys and values (batch, conv_kernel - 1, …); and each row's last
-            position (batch, 1), -1 before the first token.
+            keeps of queries, keys and values (batch, conv_kernel - 1, …), less of the first
+            tokens; and each row's last position (batch, 1), -1 before the first token.
 
         Notes
         -----
@@ -199,12 +199,13 @@ class StateCache(States):
         Examples
         --------
         >>> [tuple(array.shape) for array in StateCache(1, 2, 4, conv_kernel=4).view()]
-        [(1, 2, 4, 4), (1, 3, 8), (1, 3, 8), (1, 3, 8), (1, 1)]
+        [(1, 2, 4, 4), (1, 0, 8), (1, 0, 8), (1, 0, 8), (1, 1)]
         """
         state = self._state
         ends = state.ends
         last = np.full((self.batch, 1), state.slots - 1) if ends is None else ends.copy()
         matrices, tail = state.arrays
+        tail = tail[:, self._first_used(state) :]
         tails = tail.split(self._widths, dim=2) if self.conv_kernel > 1 else ()
         return matrices, *tails, self._array(last)
 

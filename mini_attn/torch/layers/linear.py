@@ -124,6 +124,8 @@ class LinearAttention(Module):
         d_model, keys, values = config.d_model, config.key_width, config.value_width
         own: dict[str, Any] = {"dtype": dtype, "device": device}
         kind: dict[str, Any] = {"bias": config.bias, **own}
+        if config.rule.decay != "constant":
+            self._draw_steps(seed + 10, **own)
         self.q_proj = Linear(d_model, keys, seed=seed, **kind)
         self.k_proj = Linear(d_model, keys, seed=seed + 1, **kind)
         self.v_proj = Linear(d_model, values, seed=seed + 2, **kind)
@@ -150,14 +152,16 @@ class LinearAttention(Module):
             self.b_proj = Linear(d_model, config.n_heads, seed=seed + 2, **kind)
         if config.rule.decay == "constant":
             return
-        steps = config.n_heads
         if rank is None:
-            self.a_proj = Linear(d_model, steps, seed=seed + 3, **kind)
+            self.a_proj = Linear(d_model, config.n_heads, seed=seed + 3, **kind)
         else:
-            steps = config.key_width
             self.f_a_proj = Linear(d_model, rank, seed=seed + 3, **kind)
-            self.f_b_proj = Linear(rank, steps, seed=seed + 4, **kind)
-        rng, own = torch.Generator().manual_seed(seed + 5), (kind["dtype"], kind["device"])
+            self.f_b_proj = Linear(rank, config.key_width, seed=seed + 4, **kind)
+    def _draw_steps(self, seed: int, **kind: Any) -> None:
+        """Make the numbers that decays begin with; they stand before the layer's matrices."""
+        config = self.config
+        steps = config.key_width if config.rule.decay == "channel" else config.n_heads
+        rng, own = torch.Generator().manual_seed(seed), tuple(kind.values())
         rates = torch.empty(config.n_heads).uniform_(1, 16, generator=rng)
         self.A_log = parameter(rates.log(), *own)
         first = torch.empty(steps).uniform_(math.log(0.001), math.log(0.1), generator=rng).exp()
