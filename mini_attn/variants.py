@@ -164,7 +164,7 @@ class Variant:
         """The sizes of its cache that not every variant has; a name without words is its own."""
         words = {size.name: size for size in self.asked}
         window = ("window",) if self.length_rule == "window" else ()
-        own = [name for name in (*self.factors, *window) if name not in _SHARED]
+        own = [name for name in (*self.factors, *window) if name not in ("n_heads", *_SHARED)]
         return tuple(words.get(name, Size(name, name)) for name in own)
 
 

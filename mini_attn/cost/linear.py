@@ -39,10 +39,10 @@ class LinearCost(HeadsCost):
         form: str | None = None,
         window: int | None = None,
     ) -> dict[str, int]:
-        """FLOPs by part: as of heads, and ``solve`` where tokens of a chunk correct each other.
+        """FLOPs by part: as of heads, ``write``, and ``solve`` where tokens correct each other.
 
-        ``scores`` are queries and keys against keys and the state, ``weighted sum`` values summed
-        for a token or into the state.
+        ``scores`` are pairs within a chunk, ``weighted sum`` is what a token gathers from its
+        chunk and from the state, and ``write`` what goes into the state.
         """
         rows, rule = batch * q_len, KINDS[model.attention]
         parts = recurrence_flops(
@@ -60,8 +60,9 @@ class LinearCost(HeadsCost):
         values = model.n_heads * model.v_head_dim
         found = {
             "projections": 2 * rows * into,
-            "scores": batch * (parts["pairs"] + parts["read"]),
-            "weighted sum": batch * (parts["weighted sum"] + parts["write"]),
+            "scores": batch * parts["pairs"],
+            "weighted sum": batch * (parts["weighted sum"] + parts["read"]),
+            "write": batch * parts["write"],
             "output": 2 * rows * values * model.d_model,
         }
         return found | ({"solve": batch * parts["solve"]} if rule.delta and q_len > 1 else {})

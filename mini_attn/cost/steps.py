@@ -24,7 +24,8 @@ from mini_attn.shapes import check_choice, check_count
 
 __all__ = ["activation_bytes", "cache_intensity", "step_bytes", "step_operations", "step_seconds"]
 
-_WITH_KEYS = ("indexer", "compressed", "scores", "weighted sum")  # products with what is cached
+# Products with what is cached.
+_WITH_KEYS = ("indexer", "compressed", "scores", "weighted sum", "write", "solve")
 _DTYPE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "float8": 1, "int8": 1}
 
 

@@ -237,7 +237,7 @@ def matmul_flops(
         ``indexer`` (the scores that choose them) or ``compressed`` and ``gates`` (the branch of the
         means that choose blocks, and what weighs the branches), ``mlp`` (of experts those that
         a token takes, and the product that scores all of them), ``logits``; where layers have
-        inputs of their own also ``inputs``.
+        inputs of their own also ``inputs``, where they keep a state ``write`` and ``solve``.
 
     Raises
     ------

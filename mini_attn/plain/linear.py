@@ -1,13 +1,14 @@
 """Layers that keep a state, in NumPy: what stands around the four rules.
 
-A cache is a list: the state, the last tokens of the convolution, and how many tokens
-there were. W holds weights by name, each (in, out); "conv" is (channels, width).
+A cache is a list: the state, the last tokens of the convolution, and how many
+tokens there were. W holds weights by name, each (in, out); "conv" is (channels,
+width).
 """
 
 import numpy as np
 
 from mini_attn.plain import merge_heads, rms_norm, split_heads
-from mini_attn.plain.state import recurrent_attention, short_convolution
+from mini_attn.plain.state import short_convolution
 
 
 def sigmoid(x):
@@ -72,7 +73,7 @@ def seen_of(x, positions):
     return np.broadcast_to((positions >= 0)[..., None], (*x.shape[:2], 1)) * 1.0
 
 
-def lightning_layer(x, W, positions, cache=None, *, n_heads, rule=recurrent_attention):
+def lightning_layer(x, W, positions, cache=None, *, n_heads, rule):
     """Forget at one rate for each head, whatever the tokens say."""
     seen = seen_of(x, positions.reshape(-1, x.shape[1]))
     q, k, v = queries_keys_values(x, W, seen, n_heads, cache)
@@ -81,37 +82,38 @@ def lightning_layer(x, W, positions, cache=None, *, n_heads, rule=recurrent_atte
     return normed_then_gated(out, x @ W["g"], W, sigmoid)
 
 
-def gated_delta_layer(x, W, positions, cache=None, *, n_heads, rule=recurrent_attention):
+def gated_delta_layer(x, W, positions, cache=None, *, n_heads, rule):
     """Forget as the token says, and replace what stands under its key."""
     seen = seen_of(x, positions.reshape(-1, x.shape[1]))
     q, k, v = queries_keys_values(x, W, seen, n_heads, cache)
-    steps = softplus(x @ W["a"] + W["dt_bias"]).swapaxes(1, 2)  # (batch, heads, seq)
+    steps = softplus(x @ W["a"] + W["dt_bias"]).swapaxes(1, 2)  # (…, heads, seq)
     log_decay = (-np.exp(W["A_log"])[:, None] * steps)[..., None]
     beta = W["most"] * sigmoid(x @ W["b"]).swapaxes(1, 2)
-    q = unit(q) * W["head_dim"] ** -0.5
+    q = unit(q) * W["scale"]
     out = remember(rule, seen, q, unit(k), v, log_decay, beta, cache)
     return normed_then_gated(out, x @ W["g"], W, silu)
 
 
-def kimi_delta_layer(x, W, positions, cache=None, *, n_heads, rule=recurrent_attention):
-    """Forget each channel of the keys at a rate of its own; gates are narrow products."""
+def kimi_delta_layer(x, W, positions, cache=None, *, n_heads, rule):
+    """Forget each channel of the keys at its own rate; gates are narrow products."""
     seen = seen_of(x, positions.reshape(-1, x.shape[1]))
     q, k, v = queries_keys_values(x, W, seen, n_heads, cache)
     steps = split_heads(softplus(x @ W["f_a"] @ W["f_b"] + W["dt_bias"]), n_heads)
     log_decay = -np.exp(W["A_log"])[:, None, None] * steps
     beta = W["most"] * sigmoid(x @ W["b"]).swapaxes(1, 2)
-    q = unit(q) * W["head_dim"] ** -0.5
+    q = unit(q) * W["scale"]
     out = remember(rule, seen, q, unit(k), v, log_decay, beta, cache)
     return normed_then_gated(out, x @ W["g_a"] @ W["g_b"], W, sigmoid)
 
 
-def mamba2_layer(x, W, positions, cache=None, *, n_heads, rule=recurrent_attention):
+def mamba2_layer(x, W, positions, cache=None, *, n_heads, rule):
     """Let one step say how much is forgotten and how much a value counts."""
     seen = seen_of(x, positions.reshape(-1, x.shape[1]))
     q, k, v = queries_keys_values(x, W, seen, n_heads, cache)
     steps = softplus(x @ W["a"] + W["dt_bias"]).swapaxes(1, 2)[..., None]
     log_decay = -np.exp(W["A_log"])[:, None, None] * steps
-    out = remember(rule, seen, q, k, steps * v * seen[:, None], log_decay, None, cache)
+    steps = steps * seen[:, None]
+    out = remember(rule, seen, q, k, steps * v, log_decay, None, cache)
     out = merge_heads(out + W["D"][:, None, None] * v) * silu(x @ W["g"])
     groups = W["q"].shape[1] // W["head_dim"]
     each = out.reshape(*out.shape[:2], groups, -1)  # heads that share a key

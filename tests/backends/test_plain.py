@@ -268,6 +268,7 @@ def test_experts_of_the_backends(lib, rng, n_experts, taken, routing, activation
 def decoder_of(lib: Any, name: str) -> tuple[Any, dict[str, Any], Form]:
     """A small decoder with weights of size 1, and the same weights in plain."""
     config = config_of(name, SIZES[2], rope=RopeConfig(layout="interleaved"))
+    config = config or config_of(name, SIZES[2])
     model = lib.Decoder(
         DecoderConfig(
             19, 2, config, d_ff=11, max_positions=32, mlp="gated", mlp_bias=False,

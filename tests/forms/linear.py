@@ -28,7 +28,7 @@ def form(config: Any, state: dict[str, Any]) -> Form:
         if name.endswith("_proj.weight")
     }
     weights |= {name: state[name] for name in ("A_log", "dt_bias", "D") if name in state}
-    weights |= {"norm": state["o_norm.weight"], "head_dim": config.head_dim}
+    weights |= {"norm": state["o_norm.weight"], "head_dim": config.head_dim, "scale": config.scale}
     weights |= {"rates": np.array(config.decay or ()), "most": 1 + config.negative_eigenvalues}
     if config.conv_kernel > 1:
         weights["conv"] = state["conv1d.weight"]

@@ -143,6 +143,7 @@ class LinearAttention(Module):
         else:
             self.f_a_proj = Linear(d_model, rank, seed=seed + 3, **kind)
             self.f_b_proj = Linear(rank, config.key_width, seed=seed + 4, **kind)
+
     def _draw_steps(self, seed: int, dtype: DType) -> None:
         """Make the numbers that decays begin with; they stand before the layer's matrices."""
         config = self.config
