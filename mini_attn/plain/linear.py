@@ -95,7 +95,7 @@ def gated_delta_layer(x, W, positions, cache=None, *, n_heads, rule):
 
 
 def kimi_delta_layer(x, W, positions, cache=None, *, n_heads, rule):
-    """Forget each channel of the keys at its own rate; gates are narrow products."""
+    """Forget each channel of the keys at its own rate, made by a narrow product."""
     seen = seen_of(x, positions.reshape(-1, x.shape[1]))
     q, k, v = queries_keys_values(x, W, seen, n_heads, cache)
     steps = split_heads(softplus(x @ W["f_a"] @ W["f_b"] + W["dt_bias"]), n_heads)

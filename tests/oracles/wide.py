@@ -104,10 +104,11 @@ def _answers(ours: Any, tokens: Any, chunks: tuple[int, ...]) -> Any:
 
 def _compare_their_steps(family: str, theirs: Any, tokens: Any, expected: Any) -> None:
     """Their own cache gives what their whole pass gives, so that it is what steps are held to."""
+    named = "cache_params" if family == "Mamba2" else "past_key_values"
     past, found = None, []
     with wide(family):
         for part in tokens.split([9, 1, 1, 12], dim=1):
-            answer = theirs(part, past_key_values=past, use_cache=True)
-            past = answer.past_key_values
+            answer = theirs(part, **{named: past}, use_cache=True)
+            past = getattr(answer, named)
             found.append(answer.logits)
     np.testing.assert_allclose(torch.cat(found, dim=1).numpy(), expected, rtol=0, atol=ATOL)

@@ -69,10 +69,10 @@ def _kinds(config: Mapping[str, Any], n_layers: int) -> list[str]:
 
 
 def _attention(config: Mapping[str, Any]) -> AttentionConfig:
-    """Return a layer that sees all; the released files turn nothing."""
+    """Return a layer that sees all; it turns nothing where a file says that it has no base."""
     head_dim = size(config, "head_dim")
-    given = config.get("rope_parameters") or {}
-    turns = isinstance(given, Mapping) and given.get("rope_theta") is not None
+    given = config.get("rope_parameters")
+    turns = not isinstance(given, Mapping) or given.get("rope_theta", True) is not None
     return AttentionConfig(
         size(config, "d_model"),
         size(config, "n_heads"),
