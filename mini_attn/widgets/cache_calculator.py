@@ -21,6 +21,7 @@ __all__ = ["CacheCalculator", "calculate"]
 NAME = "cache_calculator"
 BLOCK_SIZE = 16
 GB = 10**9
+LONG = 4096  # tokens: more than any convolution looks back
 
 # What a published model fills in; the second group, which some variants' caches alone depend on,
 # only where the model has such a size.
@@ -82,14 +83,24 @@ def _plain(config: ModelConfig) -> ModelConfig:
     return replace(config, **changes, n_kv_shared_layers=0, spans=())
 
 
-def _longest_context(config: ModelConfig, most: int, **use: Any) -> int | None:
-    """The longest context whose cache has at most so many numbers; None if any has."""
+def _quarters(config: ModelConfig, bits: float, **use: Any) -> int:
+    """Quarters of a bit that a cache takes, whether or not they fill whole bytes.
+
+    In 1 byte a number those of a state still take 4, and in 4 bytes as much as all others: two
+    counts tell them apart.
+    """
+    narrow, alike = (cost.cache_bytes(config, dtype_bytes=size, **use) for size in (1, 4))
+    wide = (narrow - alike // 4) // 3
+    return (alike // 4 - wide) * round(4 * bits) + wide * round(4 * max(bits, 32))
+
+
+def _longest_context(config: ModelConfig, bits: float, most: int, **use: Any) -> int | None:
+    """The longest context whose cache takes at most so many quarters of a bit; None if any does."""
 
     def fits(context: int) -> bool:
-        # One byte a number makes the bytes a count of numbers.
-        return cost.cache_bytes(config, context=context, dtype_bytes=1, **use) <= most
+        return _quarters(config, bits, context=context, **use) <= most
 
-    if not config.n_full_layers and fits(config.window or 0):
+    if not config.n_full_layers and fits(config.window or LONG):
         return None
     low, high = 0, 1
     while fits(high):
@@ -151,11 +162,9 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
     device = cost.DEVICES.get(state["device"])
     memory = device.memory_bytes if device else state["device_gb"] * GB
     left = max(0, memory - weights)
-    most = 32 * left // round(4 * bits)  # numbers, in quarters of a bit, beside the weights
-    one, two = (
-        cost.cache_bytes(config, **use | {"batch": n, "dtype_bytes": 1}, storage=storage)
-        for n in (1, 2)
-    )  # the first sequence brings the prefix
+    most = 32 * left  # quarters of a bit, beside the weights
+    held = {"context": state["context"], "storage": storage, "ranks": ranks}
+    one, two = (_quarters(config, bits, batch=n, **held) for n in (1, 2))  # one brings the prefix
     return {
         "bytes_per_token": cost.cache_bytes_per_token(config, dtype_bytes=bits / 8, ranks=ranks),
         "total_bytes": cost.cache_bytes(config, **use, storage=storage),
@@ -165,7 +174,7 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
         "mha_bytes": cost.cache_bytes(_plain(config), **use, storage=cost.Contiguous()),
         "max_sequences": 1 + (most - one) // (two - one) if one <= most else 0,
         "max_context": _longest_context(
-            config, most, batch=state["batch"], storage=storage, ranks=ranks
+            config, bits, most, batch=state["batch"], storage=storage, ranks=ranks
         ),
         "formula": cost.cache_formula(config, **use, storage=storage),
     }

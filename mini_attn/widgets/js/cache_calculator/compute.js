@@ -110,6 +110,9 @@ function effectiveSizes(state) {
   if (sizes.n_heads % sizes.ranks) {
     throw new Contradiction(`${sizes.ranks} devices cannot share ${sizes.n_heads} query heads evenly.`);
   }
+  if (sizes.ranks > 1 && layout.length_rule === "state") {
+    throw new Contradiction(`How ${sizes.ranks} devices would split a state isn't counted here: choose 1 device.`);
+  }
   if (!layout.shares_layers) sizes.shared_layers = 0;
   const windowed = layout.length_rule === "window";
   const kinds = kindsOf(sizes, windowed, sizes.shared_layers);
@@ -132,11 +135,18 @@ const layerTerms = (kinds, context) => kinds.map((kind) => ({ layers: kind.keeps
 
 const product = (values) => values.reduce((a, b) => a * BigInt(b), 1n);
 
+// Tokens that keep a field's numbers: of a state it's as if one did, whatever the tokens.
+function lastOf(field, sizes) {
+  if (field.once) return 1;
+  return field.last ? field.series * sizes[field.last] - field.less : null;
+}
+
 function fieldNumbers(layout, sizes) {
   return layout.cache.map((field) => ({
     name: field.name,
     span: field.per ? sizes[field.per] : 1, // tokens that leave these numbers once
-    last: field.last ? field.series * sizes[field.last] : null, // so many keep them; null: all
+    last: lastOf(field, sizes), // so many keep them; null: all
+    wide: field.wide, // float32 at least: a state
     factors: field.factors.map((name) => ({ name, value: sizes[name] })),
     numbers: product([field.series, ...field.factors.map((name) => sizes[name])]),
   }));
@@ -147,12 +157,15 @@ const sum = (values) => values.reduce((a, b) => a + b, 0n);
 export const spansOf = ({ kept, once }, span) => ({
   own: Math.floor((kept + once) / span) - Math.floor(once / span), once: Math.floor(once / span),
 });
-// Numbers of so many sequences.
-const numbersOf = (terms, sequences) => sum(terms.flatMap((term) => term.fields.map(({ span, last, numbers }) => {
+// Numbers of so many sequences: those of the cache's type, or those that are float32 at least.
+const numbersOf = (terms, sequences, wide) => sum(terms.flatMap((term) => term.fields.filter((field) => field.wide === wide).map(({ span, last, numbers }) => {
   const { own, once } = spansOf({ ...term, kept: last === null ? term.kept : Math.min(term.kept, last) }, span);
   return BigInt(term.layers) * numbers * (sequences * BigInt(own) + BigInt(once));
 })));
 const quarters = (bits) => BigInt(4 * bits); // of a bit: NVFP4 has 4 ½, MXFP4 4 ¼
+export const wideBits = (bits) => Math.max(bits, 32);
+const quartersOf = (terms, sequences, bits) => numbersOf(terms, sequences, false) * quarters(bits)
+  + numbersOf(terms, sequences, true) * quarters(wideBits(bits));
 
 function wholeBytes(numbers, bits) {
   const size = numbers * quarters(bits);
@@ -161,6 +174,9 @@ function wholeBytes(numbers, bits) {
   }
   return size / 32n;
 }
+
+const bytesOf = (terms, sequences, bits) => wholeBytes(numbersOf(terms, sequences, false), bits)
+  + wholeBytes(numbersOf(terms, sequences, true), wideBits(bits));
 
 // Bytes that a token adds: what a block of tokens leaves counts evenly to them, rounded up. To what
 // only the last tokens keep it adds nothing.
@@ -177,14 +193,16 @@ function tokenBytes(kinds, bits) {
 // The same for a picture's line, where rounding does not show, in bytes of all sequences.
 function byteCurve(kinds, batch, bits) {
   return (context) => layerTerms(kinds, context).reduce((bytes, { layers, fields, kept, once }) => {
-    const held = (tokens) => fields.reduce((all, { last, span, numbers }) => all + (Number(numbers) / span) * (last === null ? tokens : Math.min(tokens, last)), 0);
-    return bytes + (layers * (batch * held(kept) + held(once)) * bits) / 8;
+    const held = (tokens) => fields.reduce((all, { last, span, numbers, wide }) => all
+      + ((Number(numbers) / span) * (last === null ? tokens : Math.min(tokens, last)) * (wide ? wideBits(bits) : bits)) / 8, 0);
+    return bytes + layers * (batch * held(kept) + held(once));
   }, 0);
 }
 
-// The longest context whose cache has at most so many numbers; null when no length is too long.
-function longestContext(kinds, batch, most) {
-  const fits = (context) => numbersOf(layerTerms(kinds, context), BigInt(batch)) <= most;
+// The longest context whose cache fits into so many quarters of a bit; null when no length is too
+// long.
+function longestContext(kinds, batch, bits, most) {
+  const fits = (context) => quartersOf(layerTerms(kinds, context), BigInt(batch), bits) <= most;
   const rings = kinds.every(({ window, fields }) => window !== null || fields.every(({ last }) => last !== null));
   if (rings && fits(kinds[0].sizes.window)) return null;
   let [low, high] = [0, 1];
@@ -209,15 +227,15 @@ export function cacheCost(state) {
   const { sizes, layout, kinds } = effectiveSizes(state);
   const bits = BITS[sizes.dtype];
   const terms = layerTerms(kinds, sizes.context);
-  const total = wholeBytes(numbersOf(terms, BigInt(sizes.batch)), bits);
+  const total = bytesOf(terms, BigInt(sizes.batch), bits);
   const parts = 32n * BigInt(sizes.ranks);
   const weights = (BigInt(sizes.parameters) * quarters(BITS[sizes.weight_dtype]) + parts - 1n) / parts; // the last byte is filled
   const device = DEVICES.get(sizes.device);
   const memory = device ? BigInt(device.memory_bytes) : product([sizes.device_gb, GB]);
   const left = memory > weights ? memory - weights : 0n;
   const plain = plainOf(kinds);
-  const most = (left * 32n) / quarters(bits); // numbers, beside the weights
-  const one = numbersOf(terms, 1n); // the first sequence brings what all share
+  const most = left * 32n; // quarters of a bit, beside the weights
+  const [one, two] = [1n, 2n].map((n) => quartersOf(terms, n, bits)); // the first brings what all share
   return {
     sizes, layout, bits, terms,
     title: MODELS.get(sizes.model)?.title ?? "Own numbers",
@@ -227,9 +245,9 @@ export function cacheCost(state) {
     weight_bytes: weights,
     device_bytes: memory,
     left_bytes: left,
-    mha_bytes: wholeBytes(numbersOf(layerTerms(plain, sizes.context), BigInt(sizes.batch)), bits),
-    max_sequences: one > most ? 0n : 1n + (most - one) / (numbersOf(terms, 2n) - one),
-    max_context: longestContext(kinds, sizes.batch, most),
+    mha_bytes: bytesOf(layerTerms(plain, sizes.context), BigInt(sizes.batch), bits),
+    max_sequences: one > most ? 0n : 1n + (most - one) / (two - one),
+    max_context: longestContext(kinds, sizes.batch, bits, most),
     bytesAt: byteCurve(kinds, sizes.batch, bits),
     mhaBytesAt: byteCurve(plain, sizes.batch, bits),
   };

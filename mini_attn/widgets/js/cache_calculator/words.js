@@ -1,6 +1,6 @@
 // The calculator in words and numbers: units, the formula with its numbers put in, the
 // sentence that is read aloud and the table. The picture writes the same words.
-import { BITS, OWN, OWN_SIZES, spansOf } from "./compute.js";
+import { BITS, OWN, OWN_SIZES, spansOf, wideBits } from "./compute.js";
 
 const SAID = OWN_SIZES.filter(({ word }) => word);
 const FACTOR_WORDS = {
@@ -31,6 +31,7 @@ const WHY = {
   "shared complete blocks": "their means are stored with the pages of the shared prefix, once",
   "last tokens": "no more than a window or an unfinished entry needs, however long the sequence is",
   entries: "one for each complete span of tokens",
+  "state values": "one matrix per head, in float32 at least, however long the sequence is",
   values: "in one layer, of each token or entry",
   "shared slots": "the full pages of the shared prefix, stored once",
 };
@@ -141,6 +142,19 @@ function ringGroups({ fields, kept }) {
   ]), "+");
 }
 
+// A state is float32 at least, and what a convolution keeps beside it is of the cache's type.
+function stateWords({ terms: [{ layers, fields, kept }], sizes, bits }) {
+  const groups = [true, false].map((wide) => fields.filter((field) => field.wide === wide)).filter((own) => own.length);
+  const parts = groups.map((own) => {
+    const { wide, last } = own[0];
+    const values = own.reduce((all, { numbers }) => all + Number(numbers), 0);
+    const size = (wide ? wideBits(bits) : bits) / 8;
+    const words = [number(values, wide ? "state values" : "values"), number(size, size === 1 ? "byte" : "bytes")];
+    return join((wide ? words : [number(Math.min(kept, last), "last tokens"), ...words]).map((word) => [word]), "×");
+  });
+  return join([[number(layers, "layers")], inBrackets(parts, "+"), [number(sizes.batch, "sequences")]], "×");
+}
+
 // Numbers that a layer of a kind holds.
 const heldIn = ({ fields, kept }) => fields.reduce((all, { span, last, numbers }) => all + Number(numbers) * Math.floor(Math.min(kept, last ?? kept) / span), 0);
 
@@ -154,7 +168,8 @@ function ringWords({ terms, sizes }, each) {
 
 // The formula as a list of numbers with labels and signs: the product equals total_bytes.
 export function formula(result) {
-  const { terms, sizes, bits } = result;
+  const { terms, sizes, bits, layout } = result;
+  if (layout.length_rule === "state") return stateWords(result);
   if (terms.some(({ fields }) => fields.some(({ last }) => last !== null))) {
     return ringWords(result, number(bits / 8, bits === 8 ? "byte" : "bytes"));
   }
