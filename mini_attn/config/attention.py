@@ -247,8 +247,9 @@ class LatentConfig:
         Sizes of the two parts of a query and a key: without a position, and rotated.
     v_head_dim : int
         Size of a value.
-    rope : RopeConfig
-        Rotary embedding of the second part; the rotated key is one for all heads.
+    rope : RopeConfig or None
+        Rotary embedding of the second part, whose key is one for all heads; None leaves it as it
+        is (Kimi Linear).
     q_lora_rank : int or None
         Size of the latent that queries are made from; None projects them directly.
     bias : bool
@@ -279,7 +280,7 @@ class LatentConfig:
     qk_nope_head_dim: int
     qk_rope_head_dim: int
     v_head_dim: int
-    rope: RopeConfig
+    rope: RopeConfig | None
     q_lora_rank: int | None = None
     bias: bool = False
     scale: float | None = None
@@ -295,8 +296,6 @@ class LatentConfig:
         check_number("eps", self.eps, above=0)
         check_flag("bias", self.bias)
         check_flag("sinks", self.sinks)
-        if not isinstance(self.rope, RopeConfig):
-            raise ConfigError(f"rope must be a RopeConfig, got {self.rope!r:.60}")
         check_rope(self.rope, self.qk_rope_head_dim)
 
     @property

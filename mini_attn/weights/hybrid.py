@@ -29,6 +29,11 @@ _AROUND = {  # what files call otherwise, in any layer
     "attention_layer_norm.weight": "input_layernorm.weight",
     "feedforward_layer_norm.weight": "post_attention_layernorm.weight",
 }
+_PARTS = {  # of names outside the attention
+    "shared_experts.": "shared_expert.",
+    "block_sparse_moe.": "mlp.",
+    "gate.e_score_correction_bias": "e_score_correction_bias",
+}
 _OUTSIDE = {
     "backbone.embeddings.weight": "embed_tokens.weight",
     "backbone.embedding.weight": "embed_tokens.weight",
@@ -116,7 +121,8 @@ def from_hybrid(
 
 def _around(name: str) -> str:
     """A layer's weight outside its attention, as it is called here."""
-    name = name.replace("shared_experts.", "shared_expert.")
+    for theirs, ours in _PARTS.items():
+        name = name.replace(theirs, ours)
     return _AROUND.get(name, name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mini_attn.config import AttentionConfig, DecoderConfig, LinearAttentionConfig, RopeConfig
+from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_choice
 from mini_attn.weights._quantised import refuse_quantised
@@ -61,19 +61,24 @@ def from_llama(
     >>> list(from_llama({"model.norm.weight": np.ones(8)}, config))
     ['norm.weight']
     """
-    states = LinearAttentionConfig
-    if not all(isinstance(attention, AttentionConfig | states) for attention in config.attentions):
+    if not all(map(_is_known, config.attentions)):
         raise ConfigError("latent attention has weights of its own: use from_deepseek")
     check_choice("layout", layout, ("half", "interleaved"))
     weights = plain_names(state, config)
     for layer, attention in enumerate(config.attentions):
-        if isinstance(attention, LinearAttentionConfig):
+        if not isinstance(attention, AttentionConfig):
             continue
         prefix = f"layers.{layer}."
         _split_fused(weights, prefix, attention, config.layer_d_ff[layer])
         if attention.rope is not None:
             _reorder(weights, f"{prefix}self_attn.", attention, attention.rope, layout)
     return weights
+
+
+def _is_known(attention: Any) -> bool:
+    """Return whether no rows of a layer have to be put in another order, or how is known."""
+    turns_no_latent = getattr(attention, "rope", None) is None
+    return isinstance(attention, AttentionConfig) or turns_no_latent
 
 
 def plain_names(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]:

@@ -256,9 +256,10 @@ def operations(lib: Any, model: Any) -> dict[str, Callable[[Any], Any]]:
     rng, config = np.random.default_rng(5), model.config.attentions[0]
     shapes = appended(REGISTRY[config.variant], config, batch=BATCH)
     rows = [lib.array(rng.standard_normal(shape).astype("float32")) for shape in shapes]
+    states = REGISTRY[config.variant].length_rule == "state"  # of which no token is taken back
     return {
         "append": lambda caches: caches[0].append(*rows),
-        "crop": lambda caches: caches[0].crop(caches[0].slots - 1),
+        "crop": lambda caches: caches[0].crop(0 if states else caches[0].slots - 1),
         "fork": lambda caches: caches[0].fork(),
         "reorder": lambda caches: caches[0].reorder(lib.array([1, 1])),
     }

@@ -185,6 +185,7 @@ OWN_TYPES = {
     "Module.load_state_dict": ("None", "Any"),  # PyTorch's says which keys were missing
     "draw_sinks": ("Array", "nn.Parameter"),
     "KVCache._integers": ("Array", "Integers"),  # NumPy's, on the host
+    "StateCache._integers": ("Array", "Integers"),
 }
 
 

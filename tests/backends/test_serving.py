@@ -225,7 +225,21 @@ def test_a_rented_cache_stays_within_its_blocks(lib):
         kind.append(rows, rows)
 
 
-MORE = [name for name, entry in REGISTRY.items() if len(entry.cache) > 2]
+# One field is a state, which has none of the keys and values that blocks are made for.
+MORE = [
+    name
+    for name, entry in REGISTRY.items()
+    if len(entry.cache) > 2 and entry.length_rule != "state"
+]
+STATES = [name for name, entry in REGISTRY.items() if entry.length_rule == "state"]
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_layer_that_keeps_a_state_is_refused(lib, name):
+    attention = small_config(REGISTRY[name])
+    other = lib.Decoder(DecoderConfig(VOCAB, 1, attention, d_ff=16, max_positions=24))
+    with pytest.raises(ConfigError, match="layer 0 keeps no keys and values"):
+        lib.Server(other, 4)
 
 
 @pytest.mark.parametrize("name", MORE)

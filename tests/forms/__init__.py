@@ -55,6 +55,10 @@ def small_config(entry: Variant, **options: Any) -> Any:
 
 def appended(entry: Variant, config: Any, tokens: int = 2, batch: int = 1) -> list[tuple[int, ...]]:
     """Return the shapes of what a layer appends to its cache."""
+    if entry.length_rule == "state":  # what it has become, and the tail of its convolution
+        channels = 2 * config.key_width + config.value_width
+        matrices = (config.n_heads, config.head_dim, config.v_head_dim)
+        return [(batch, *matrices), (batch, config.conv_kernel - 1, channels)]
     sizes = [([getattr(config, name) for name in field.factors], field.series)
              for field in entry.cache if not field.per]  # fmt: skip
     return [(batch, *(series * n for n in heads), tokens, width)

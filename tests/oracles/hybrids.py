@@ -122,3 +122,23 @@ def mamba2(seed: int) -> dict[str, Any]:
         "use_conv_bias": draw.random() < 0.6, "layer_norm_epsilon": draw.choice([1e-5, 1e-3]),
         "chunk_size": draw.choice([4, 16, 256]),
     }  # fmt: skip
+
+
+def kimi(seed: int) -> dict[str, Any]:
+    """KimiLinear."""
+    draw = Random(f"kimi_linear {seed}")
+    experts = draw.randint(2, 7)
+    options = _any(draw) | kinds(draw)
+    mlps = draw.choice([["dense"], ["sparse"]]) + ["sparse"] * (options["num_hidden_layers"] - 1)
+    return options | {
+        "hidden_size": draw.choice([16, 21]), "num_attention_heads": draw.choice([1, 2, 3]),
+        "kv_lora_rank": draw.choice([4, 6]), "q_lora_rank": draw.choice([None, 5]),
+        "qk_rope_head_dim": draw.choice([2, 4]), "qk_nope_head_dim": draw.choice([3, 4]),
+        "v_head_dim": draw.choice([3, 5]), "attention_bias": draw.random() < 0.3,
+        "num_local_experts": experts, "num_experts_per_tok": draw.randint(1, experts),
+        "n_shared_experts": draw.choice([1, 2]), "moe_intermediate_size": draw.choice([5, 8]),
+        "routed_scaling_factor": draw.choice([1.0, 2.446]), "mlp_layer_types": mlps,
+        "linear_head_dim": draw.choice([3, 4, 8]), "linear_num_heads": draw.choice([1, 2, 3]),
+        "linear_conv_kernel_dim": draw.choice([2, 4]),
+        "tie_word_embeddings": False,  # which their class doesn't do
+    }  # fmt: skip

@@ -13,7 +13,7 @@ from mini_attn import cost
 from mini_attn.config import weight_format
 from mini_attn.errors import ConfigError, WidgetStateError
 from mini_attn.models import MODELS, ModelConfig
-from mini_attn.variants import COUNTED, REGISTRY
+from mini_attn.variants import COUNTED, REGISTRY, variant
 from mini_attn.widgets import cache_calculator, data
 from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.cache_calculator import BITS, CacheCalculator, calculate
@@ -183,6 +183,9 @@ def random_state(source: random.Random) -> dict[str, Any]:
             state["n_kv_heads"] = max(1, int(ranks * source.choice((0, 0.25, 0.5, 1, 2, 3, 8))))
         state["n_heads"] = state["n_kv_heads"] * source.choice((1, 2, 3, 8, ranks, ranks))
         state["n_heads"] = min(state["n_heads"], 512)
+    states = variant(state["attention"]).length_rule == "state"
+    if states and source.random() < 0.9:  # which several devices don't share here
+        state["ranks"] = 1
     return state
 
 

@@ -75,8 +75,11 @@ class MultiHeadLatentAttention(Module):
             raise ConfigError(f"config must be a LatentConfig, got {config!r:.60}")
         check_count("seed", seed, least=0)
         self.config = config
-        self._rotary = Rotary(config.rope, config.qk_rope_head_dim)
-        factor = config.head_dim**-0.5 * self._rotary.logit_factor
+        rope, width = config.rope, config.qk_rope_head_dim
+        self._rotary = None if rope is None else Rotary(rope, width)
+        factor = config.head_dim**-0.5 * (
+            1.0 if self._rotary is None else self._rotary.logit_factor
+        )
         self._scale = float(factor if config.scale is None else config.scale)
         d_model, heads, rank = config.d_model, config.n_heads, config.kv_lora_rank
         q_rank, q_width = config.q_lora_rank, heads * config.head_dim
@@ -220,6 +223,8 @@ class MultiHeadLatentAttention(Module):
         # Normed before it is cached: W_UK then meets nothing but a product and can change sides.
         latent = normalise_rms(both[..., :rank], self.kv_a_layernorm.weight, self.config.eps)
         # One key for all heads, rotated before it is cached; the latent has no position.
+        if self._rotary is None:
+            return q[..., :nope], q[..., nope:], latent, both[..., rank:]
         (cos, sin), layout = forward_pass.tables(self._rotary, q.dtype), self._rotary.layout
         q_rope, rope_key = rotate(cos, sin, layout, q[..., nope:], both[:, None, :, rank:])
         return q[..., :nope], q_rope, latent, rope_key[:, 0]

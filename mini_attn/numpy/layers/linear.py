@@ -177,7 +177,7 @@ class LinearAttention(Module):
             If a number is below 1.
         """
         kind: dict[str, Any] = {**self._cache_sizes, "dtype": self.q_proj.weight.dtype.name}
-        return StateCache(batch, capacity=capacity, **kind)
+        return StateCache(batch, capacity=check_count("capacity", capacity), **kind)
 
     def __call__(
         self, x: Array, *, cache: StateCache | None = None, positions: Array | None = None

@@ -89,8 +89,11 @@ class MultiHeadLatentAttention(Module):
             raise ConfigError(f"config must be a LatentConfig, got {config!r:.60}")
         check_count("seed", seed, least=0)
         self.config = config
-        self._rotary = Rotary(config.rope, config.qk_rope_head_dim)
-        factor = config.head_dim**-0.5 * self._rotary.logit_factor
+        rope, width = config.rope, config.qk_rope_head_dim
+        self._rotary = None if rope is None else Rotary(rope, width)
+        factor = config.head_dim**-0.5 * (
+            1.0 if self._rotary is None else self._rotary.logit_factor
+        )
         self._scale = float(factor if config.scale is None else config.scale)
         d_model, heads, rank = config.d_model, config.n_heads, config.kv_lora_rank
         q_rank, q_width = config.q_lora_rank, heads * config.head_dim
@@ -200,7 +203,8 @@ class MultiHeadLatentAttention(Module):
 
     def _run(self, x: Tensor, forward_pass: Pass, cache: Any, form: str | None = None) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        tables = forward_pass.tables(self._rotary, working_dtype(x))
+        rotary = self._rotary
+        tables = None if rotary is None else forward_pass.tables(rotary, working_dtype(x))
         q_nope, q_rope, latent, rope_key = self._project(x, tables)
         cached = None
         if cache is not None:
@@ -222,7 +226,8 @@ class MultiHeadLatentAttention(Module):
         kv_positions: Tensor,
     ) -> Tensor:
         """One token (batch, 1, d_model) into a slot of whole cache arrays; unchecked, traceable."""
-        tables = self._rotary.tables(positions, working_dtype(x))
+        rotary = self._rotary
+        tables = None if rotary is None else rotary.tables(positions, working_dtype(x))
         q_nope, q_rope, latent, rope_key = self._project(x, tables)
         for cached, new in zip(arrays, (latent, rope_key), strict=True):
             cached.index_copy_(1, slot, new)
@@ -231,7 +236,7 @@ class MultiHeadLatentAttention(Module):
         return self.o_proj(merge(self._absorbed(q_nope, q_rope, latent, rope_key, visibility)))
 
     def _project(
-        self, x: Tensor, tables: tuple[Tensor, Tensor]
+        self, x: Tensor, tables: tuple[Tensor, Tensor] | None
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Queries in two parts, and what is cached: the normed latent and the rotated key."""
         rank, nope = self.config.kv_lora_rank, self.config.qk_nope_head_dim
@@ -244,8 +249,9 @@ class MultiHeadLatentAttention(Module):
         # Normed before it is cached: W_UK then meets nothing but a product and can change sides.
         latent = self.kv_a_layernorm(both[..., :rank])
         # One key for all heads, rotated before it is cached; the latent has no position.
-        cos, sin = tables
-        layout = self._rotary.layout
+        if tables is None or self._rotary is None:
+            return q[..., :nope], q[..., nope:], latent, both[..., rank:]
+        (cos, sin), layout = tables, self._rotary.layout
         q_rope, rope_key = rotate(cos, sin, layout, q[..., nope:], both[:, None, :, rank:])
         return q[..., :nope], q_rope, latent, rope_key[:, 0]
 

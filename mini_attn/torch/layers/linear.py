@@ -192,7 +192,7 @@ class LinearAttention(Module):
             If a number is below 1.
         """
         kind: dict[str, Any] = {**self._cache_sizes, **kind_of(self.q_proj.weight)}
-        return StateCache(batch, capacity=capacity, **kind)
+        return StateCache(batch, capacity=check_count("capacity", capacity), **kind)
 
     def forward(
         self, x: Tensor, *, cache: StateCache | None = None, positions: Tensor | None = None
