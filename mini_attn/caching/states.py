@@ -83,7 +83,7 @@ class States(Slots):
         self._set(Filled(0, self._empty))
 
     def _moved_state(self, state: Filled, index: Array, moved: Callable[[Any], Any]) -> Filled:
-        counted = {
+        counted: dict[str, Any] = {
             name: None if rows is None else rows[index]
             for name, rows in (("ends", state.ends), ("lengths", state.lengths))
         }

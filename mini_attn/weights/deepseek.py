@@ -69,11 +69,12 @@ def from_deepseek(
         if ".mlp.experts." in name or ".mlp.gate.weight" in name:
             raise ConfigError(f"{name} belongs to a mixture of experts: only dense layers run here")
     for layer, attention in enumerate(config.attentions):
-        _reorder(weights, f"layers.{layer}.self_attn.", attention, layout)
+        if attention.rope is not None:
+            _reorder(weights, f"layers.{layer}.self_attn.", attention, layout)
     return weights
 
 
-def _reorder(weights: dict[str, Any], prefix: str, attention: LatentConfig, layout: str) -> None:
+def _reorder(weights: dict[str, Any], prefix: str, attention: Any, layout: str) -> None:
     """Give the rotated rows of queries and of the shared key the layout of the decoder."""
     rotated, plain = attention.qk_rope_head_dim, attention.qk_nope_head_dim
     turned = attention.rope.rotary_dim or rotated

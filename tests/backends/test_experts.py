@@ -437,3 +437,43 @@ def test_refusals(lib):
         layer(lib.array(np.ones((1, 2, 5))))
     with pytest.raises(DTypeError, match=r"x is .*float32, the weights are .*float64"):
         layer(lib.array(np.ones((1, 2, 6)), "float32"))
+
+
+@pytest.mark.parametrize("gate", [False, True])
+def test_an_expert_that_every_token_takes_is_added(lib, rng, gate):
+    config = ExpertConfig(5, 2, 6, shared_d_ff=7, shared_gate=gate, routed_scale=1.5)
+    layer = lib.MixtureOfExperts(8, config, dtype="float64")
+    alone = lib.MixtureOfExperts(
+        8, dataclasses.replace(config, shared_d_ff=0, shared_gate=False), dtype="float64"
+    )
+    state = {key: rng.standard_normal(tuple(w.shape)) for key, w in layer.state_dict().items()}
+    layer.load_state_dict(state)
+    alone.load_state_dict({key: w for key, w in state.items() if not key.startswith("shared")})
+    x = rng.standard_normal((2, 3, 8))
+    up, down = state["shared_expert.up_proj.weight"], state["shared_expert.down_proj.weight"]
+    inner = x @ state["shared_expert.gate_proj.weight"].T
+    shared = (inner / (1 + np.exp(-inner)) * (x @ up.T)) @ down.T
+    if gate:
+        shared = shared / (1 + np.exp(-x @ state["shared_expert_gate.weight"].T))
+    expected = lib.numpy(alone(lib.array(x))) + shared
+    np.testing.assert_allclose(lib.numpy(layer(lib.array(x))), expected, atol=1e-11)
+    whole = dataclasses.replace(without, routed_scale=1.0)
+    plain = lib.MixtureOfExperts(8, whole, dtype="float64")
+    plain.load_state_dict(alone.state_dict())
+    np.testing.assert_allclose(
+        1.5 * lib.numpy(plain(lib.array(x))), lib.numpy(alone(lib.array(x))), atol=1e-11
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"shared_gate": True}, "shared_gate needs an expert that every token takes"),
+        ({"shared_d_ff": 4, "bias": True}, "a gated MLP without biases"),
+        ({"shared_d_ff": 4, "activation": "clamped_swiglu"}, "a gated MLP without biases"),
+        ({"routed_scale": 0}, "routed_scale must be"),
+    ],
+)
+def test_a_shared_expert_that_cannot_be_is_refused(options, words):
+    with pytest.raises(ConfigError, match=words):
+        ExpertConfig(5, 2, 6, **options)

@@ -160,12 +160,15 @@ class StateCache(States):
         [(1, 1, 2, 2), (1, 1)]
         """
         check_count("new", new)
-        given = (state, self._empty[1] if tail is None and self.conv_kernel == 1 else tail)
+        given: tuple[Any, Any] = (
+            state,
+            self._empty[1] if tail is None and self.conv_kernel == 1 else tail,
+        )
         self._check(given)
         transaction = Transaction()
-        self._append(*given, positions, transaction, new)
+        held = self._append(*given, positions, transaction, new)
         transaction.commit()
-        return self.view()
+        return held
 
     def view(self) -> tuple[Array, ...]:  # type: ignore[override]
         """Everything held, read-only and without a copy.
@@ -192,7 +195,10 @@ class StateCache(States):
         >>> [array.shape for array in StateCache(1, 2, 4, conv_kernel=4).view()]
         [(1, 2, 4, 4), (1, 0, 8), (1, 0, 8), (1, 0, 8), (1, 1)]
         """
-        state = self._state
+        return self._cached(self._state)
+
+    def _cached(self, state: Filled) -> tuple[Array, ...]:  # type: ignore[override]
+        """Return what a state shows."""
         ends = state.ends
         last = np.full((self.batch, 1), state.slots - 1) if ends is None else ends.copy()
         matrices, tail = (array.view() for array in state.arrays)
@@ -209,10 +215,12 @@ class StateCache(States):
 
     def _append(
         self, state: Array, tail: Array, positions: Array | None, transaction: Transaction, new: int
-    ) -> None:
+    ) -> tuple[Array, ...]:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         after = self._advance(self._state_in(transaction), positions, new, transaction)
-        self._stage(replace(after, arrays=(state, tail)), transaction)
+        after = replace(after, arrays=(state, tail))
+        self._stage(after, transaction)
+        return self._cached(after)
 
     def _check(self, given: tuple[Any, Any]) -> None:
         """Refuse what is not this cache's shape and type."""

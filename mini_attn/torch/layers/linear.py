@@ -270,7 +270,8 @@ class LinearAttention(Module):
             conv: dict[str, Any] = {"state": tail, "keep": keep, "activation": "silu"}
             weights = self.conv1d.weight, self.conv1d.bias
             mixed, tail = short_convolution(mixed, *weights, **conv, return_state=True)
-        q, k, v = wide(mixed).split((config.key_width, config.key_width, config.value_width), dim=2)
+        widths = [config.key_width, config.key_width, config.value_width]
+        q, k, v = torch.split(wide(mixed), widths, dim=2)
         q, k = (split(a, config.n_key_heads) for a in (q, k))
         if config.rule.delta:
             q, k = (a * ((a * a).sum(-1, keepdim=True) + UNIT_EPS).rsqrt() for a in (q, k))
