@@ -457,7 +457,7 @@ def test_an_expert_that_every_token_takes_is_added(lib, rng, gate):
         shared = shared / (1 + np.exp(-x @ state["shared_expert_gate.weight"].T))
     expected = lib.numpy(alone(lib.array(x))) + shared
     np.testing.assert_allclose(lib.numpy(layer(lib.array(x))), expected, atol=1e-11)
-    whole = dataclasses.replace(without, routed_scale=1.0)
+    whole = dataclasses.replace(alone.config, routed_scale=1.0)
     plain = lib.MixtureOfExperts(8, whole, dtype="float64")
     plain.load_state_dict(alone.state_dict())
     np.testing.assert_allclose(
