@@ -294,14 +294,14 @@ class GroupedQueryAttention(Module):
         found = attend_in_full(*asked)
         if watched:  # it forgets by what each key has got
             cache._observe(found.weights, forward_pass.transaction)
-        return self._leave(x, found.out)
+        if self.config.out_gate:
+            return self._leave(x, found.out)
+        return self.o_proj._run(merge(found.out))
 
     def _leave(self, x: Array, out: Array) -> Array:
-        """Return the layer's answer from what the heads have gathered for its tokens."""
+        """Open the gates of what the heads have gathered, and leave."""
         merged = merge(out)  # (batch, q_len, n_heads * v_head_dim)
-        if self.config.out_gate:
-            merged = opened(merged, self.gate_proj._run(x))
-        return self.o_proj._run(merged)
+        return self.o_proj._run(opened(merged, self.gate_proj._run(x)))
 
     def _project_at(self, x: Array, tables: Any) -> tuple[Array, Array, Array]:
         """Queries, keys and values, rotated by the tables of the tokens' positions."""
@@ -332,7 +332,7 @@ class GroupedQueryAttention(Module):
         out = attend_in_full(
             q, k, v, visibility, self._scale, None, self.config.softcap, self.sinks
         ).out
-        return self._leave(x, out)
+        return self._leave(x, out) if self.config.out_gate else self.o_proj._run(merge(out))
 
     def project(self, x: Array, context: Array) -> tuple[Array, Array, Array]:
         """Queries of ``x``, keys and values of ``context``, cut into heads.

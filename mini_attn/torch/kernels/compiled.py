@@ -48,12 +48,14 @@ def _run(
         y = normed(norms.before_attention, x)
         x = y if layer._on_stream else x
         y = layer.self_attn._static_step(y, positions, slot, arrays, kv_positions)
-        x = layer._added(x, normed(norms.after_attention, y), 0)
+        y = normed(norms.after_attention, y)
+        x = x + y if layer._scales is None else layer._added(x, y, 0)
         if hasattr(layer, "mlp"):
             mlp = getattr(layer.mlp, "_static_step", layer.mlp)  # experts are not asked for there
             y = normed(norms.before_mlp, x)
             x = y if layer._on_stream else x
-            x = layer._added(x, normed(norms.after_mlp, mlp(y)), 2)
+            y = normed(norms.after_mlp, mlp(y))
+            x = x + y if layer._scales is None else layer._added(x, y, 2)
         if layer._ends_otherwise:
             x = layer._finish(x, inputs)
     return model._logits(x)[:, 0]

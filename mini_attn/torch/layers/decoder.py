@@ -166,7 +166,7 @@ class DecoderLayer(Module):
         forward_pass.latest = None  # its memory is free again
         if norms.after_attention is not None:
             y = self._norm(norms.after_attention, y)
-        x = self._added(x, y, 0)
+        x = x + y if self._scales is None else self._added(x, y, 0)
         if not hasattr(self, "mlp"):
             return x
         y = self._norm(norms.before_mlp, x)
@@ -174,13 +174,11 @@ class DecoderLayer(Module):
         y = self.mlp(y)
         if norms.after_mlp is not None:
             y = self._norm(norms.after_mlp, y)
-        x = self._added(x, y, 2)
+        x = x + y if self._scales is None else self._added(x, y, 2)
         return self._finish(x, forward_pass.inputs) if self._ends_otherwise else x
 
     def _added(self, x: Tensor, y: Tensor, first: int) -> Tensor:
         """The stream and what a block answers, each times its factor."""
-        if self._scales is None:
-            return x + y
         return self._scales[first] * x + self._scales[first + 1] * y
 
     def _finish(self, x: Tensor, inputs: Any) -> Tensor:

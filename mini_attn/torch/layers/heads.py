@@ -301,14 +301,12 @@ class GroupedQueryAttention(Module):
         bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
         out = attend_watched(cache, transaction, *asked) if watched else attend(*asked)
-        return self._leave(x, out)
+        return self._leave(x, out) if self.config.out_gate else self.o_proj(merge(out))
 
     def _leave(self, x: Tensor, out: Tensor) -> Tensor:
-        """Return the layer's answer from what the heads have gathered for its tokens."""
+        """Open the gates of what the heads have gathered, and leave."""
         merged = merge(out)  # (batch, q_len, n_heads * v_head_dim)
-        if self.config.out_gate:
-            merged = opened(merged, self.gate_proj(x))
-        return self.o_proj(merged)
+        return self.o_proj(opened(merged, self.gate_proj(x)))
 
     def _project_at(self, x: Tensor, tables: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, rotated by the tables of the tokens' positions."""
@@ -340,7 +338,7 @@ class GroupedQueryAttention(Module):
         sizes = {"batch": len(q), "n_heads": q.shape[1], "q_len": q.shape[2], "kv_len": k.shape[2]}
         visibility = check_visibility(sizes, q.device, mask, False, None, 0, None, None)
         out = attend(q, k, v, visibility, self._scale, None, self.config.softcap, self.sinks)
-        return self._leave(x, out)
+        return self._leave(x, out) if self.config.out_gate else self.o_proj(merge(out))
 
     def _static_step(
         self,
@@ -362,7 +360,7 @@ class GroupedQueryAttention(Module):
         visibility = of_one_token(positions, kv_positions, *rule)
         k, v = arrays
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
-        return self._leave(x, out)
+        return self._leave(x, out) if self.config.out_gate else self.o_proj(merge(out))
 
     def project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of ``x``, keys and values of ``context``, cut into heads.
