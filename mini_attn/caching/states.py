@@ -60,7 +60,7 @@ class States(Slots):
         return int(matrices.nbytes + tail[:, self._first_used(state) :].nbytes)
 
     def _first_used(self, state: Filled) -> int:
-        """Where in the tail of the convolution tokens begin: before their first there are zeros."""
+        """Return where tokens begin in the convolution's tail: before the first are zeros."""
         return max(0, int(state.arrays[1].shape[1]) - state.slots)
 
     def _advance(self, state: Filled, positions: Any, new: int, transaction: Transaction) -> Filled:
@@ -90,7 +90,7 @@ class States(Slots):
         return replace(super()._moved_state(state, index, moved), **counted)
 
     def snapshot(self) -> Snapshot:
-        """What the cache holds now, to come back to.
+        """Keep what the cache holds now, to come back to.
 
         ``kept = state``
 

@@ -127,7 +127,7 @@ def _around(name: str) -> str:
 
 
 def _mixed(name: str, part: str, weight: Any, attention: Any) -> dict[str, Any]:
-    """What one array of an attention or of a layer with a state becomes."""
+    """Return what one array of an attention or of a layer with a state becomes."""
     stacked, _, kind = part.rpartition(".")
     if isinstance(attention, AttentionConfig) and attention.out_gate and stacked == "q_proj":
         widths = {"q_proj": attention.head_dim, "gate_proj": attention.v_head_dim}
@@ -145,7 +145,7 @@ def _mixed(name: str, part: str, weight: Any, attention: Any) -> dict[str, Any]:
 
 
 def _layouts(attention: LinearAttentionConfig) -> dict[str, tuple[int, dict[str, int]]]:
-    """How files stack projections: in so many groups, and of each the rows in their order."""
+    """Return how files stack projections: in how many groups, with which rows in each."""
     key, group = attention.head_dim, attention.group_size
     value, heads = attention.v_head_dim, attention.n_heads
     keys, values = attention.key_width, attention.value_width
