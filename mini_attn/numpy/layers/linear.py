@@ -278,7 +278,7 @@ class LinearAttention(Module):
         return -rates[:, None] * steps, steps if config.kind == "mamba2" else None
 
     def _beta(self, x: Array, wide: np.dtype[Any]) -> Array:
-        """Return how much of what stands under a key its value replaces, (batch, n_heads, q_len)."""
+        """Return how much of what is under a key its value replaces, (batch, n_heads, q_len)."""
         asked = self.b_proj._run(x).astype(wide)
         most = 2 if self.config.negative_eigenvalues else 1
         return np.asarray(opened(np.full_like(asked, most), asked).swapaxes(1, 2))

@@ -293,7 +293,7 @@ class LinearAttention(Module):
         return -rates[:, None] * steps, steps if config.kind == "mamba2" else None
 
     def _beta(self, x: Tensor) -> Tensor:
-        """Return how much of what stands under a key its value replaces, (batch, n_heads, q_len)."""
+        """Return how much of what is under a key its value replaces, (batch, n_heads, q_len)."""
         most = 2 if self.config.negative_eigenvalues else 1
         return (most * wide(self.b_proj(x)).sigmoid()).transpose(1, 2)
 
