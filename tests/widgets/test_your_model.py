@@ -121,6 +121,9 @@ SMALL = {"model_type": "llama", "vocab_size": 64, "hidden_size": 16, "num_hidden
          "num_attention_heads": 4, "intermediate_size": 32,
          "max_position_embeddings": 128}  # fmt: skip
 
+# Of layers that keep a state neither side counts the costs: config_from_hf alone reads those files.
+READ_HERE = [family for family, sizes in FIELDS.items() if "states" not in sizes]
+
 
 def a_run(draw: Random) -> dict[str, Any]:
     """How a model is used."""
@@ -218,14 +221,14 @@ def compare(configs: list[dict[str, Any]], draw: Random) -> int:
     return readable
 
 
-@pytest.mark.parametrize("family", FIELDS)
+@pytest.mark.parametrize("family", READ_HERE)
 def test_drawn_files_of_every_family_are_read_alike(family: str) -> None:
     draw = Random(f"page {family}")
     assert compare([described(family, draw) for _ in range(DRAWN)], draw) > DRAWN / 10
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("family", FIELDS)
+@pytest.mark.parametrize("family", READ_HERE)
 def test_many_more_files_are_read_alike(family: str) -> None:
     draw = Random(f"many {family}")
     assert compare([described(family, draw) for _ in range(40 * DRAWN)], draw) > 4 * DRAWN
@@ -451,7 +454,7 @@ def test_brackets_inside_of_a_string_are_no_depth_and_names_are_bounded() -> Non
 
 def test_a_link_has_the_sizes_of_a_file() -> None:
     draw = Random(9)
-    drawn = [described(family, draw) for family in FIELDS for _ in range(20)]
+    drawn = [described(family, draw) for family in READ_HERE for _ in range(20)]
     whole = [config for config in drawn if not isinstance(read(config), str)]
     kinds = ["full_attention", "full_attention", *["sliding_attention"] * 3, "full_attention"]
     whole.append({**SMALL, "model_type": "gemma2", "num_key_value_heads": 2, "layer_types": kinds})
