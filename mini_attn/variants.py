@@ -270,7 +270,7 @@ _LINEAR: dict[str, Any] = {
     "config_class": "LinearAttentionConfig",
     "length_rule": "state",
     "reduces_to": (),
-    "page": "api-state",
+    "page": "state#the-family",
     "cache_class": "caches.cache_state.StateCache",
     "cost": "mini_attn.cost.linear.LinearCost",
     "in_comparison": False,

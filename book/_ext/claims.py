@@ -28,7 +28,7 @@ ROW = re.compile(
     r"^\{\.(\w+)\}\n\*\*(\d+)\.\*\* “.*?\*\*.*?\[Shown\]\(#claim-(\d+)\)", re.MULTILINE
 )
 PAGE = "book/claims"
-COUNT = 53
+COUNT = 57
 SAYS = {"agree": "Agree", "it depends": "It depends", "disagree": "Disagree"}
 STANCES = {"disagree": "disagree", "depends": "it depends"}  # a paragraph's class, what is right
 # Read in the head, so that a page is laid out with what was said before.

@@ -53,6 +53,7 @@ ASKED = {
     "layers share kv cache gemma": "shared-layers",
     "split a model over several gpus": "devices",
     "byte pair encoding tokenizer": "tokens",
+    "linear attention with a fixed state": "state",
 }
 NAMED = {
     "rope": "rope", "mla": "mla", "kv cache": "kv-cache", "gqa": "mqa-gqa",

@@ -155,6 +155,12 @@ BY_HAND = {
     "tokens/language": 233 / 30,  # each byte of Hindi; 30 counted in the picture
     "tokens/logits": 2004,  # 128256 / (2 * 32)
     "tokens/share": 100 * 2751463424 / 4628569379,  # 262144 * (1536 + 35 * 256), of all
+    "state/break-even": 496,  # (6 * 16384 + 3 * 8192 + 4096) / 256
+    "state/pays": 32 * 128 * 128 * 4 // 2048,
+    "state/capacity": 32 + 1,
+    "state/half-life": 69,  # 0.6931 / 0.01005 = 68.97
+    "state/newest": 8,
+    "state/snapshots": 8 * 36 * 2_097_152 // (12 * 2048),
     "position/orders": 7 * 6 * 5 * 4 * 3 * 2,
     "position/integers": 1808.042,  # e^7.5
     "position/length": 512 // 2,
