@@ -148,12 +148,13 @@ class DecoderConfig:
     def _check_placements(self) -> None:
         """Refuse placements of norms that are none, and factors that are not four a layer."""
         given = self.norm_placement
-        if isinstance(given, list | tuple):
+        several = isinstance(given, list | tuple)
+        for placement in given if several else (given,):
+            check_choice("norm_placement", placement, tuple(NORMS))
+        if several:
             self._check_each("norm_placement", given)
             same = len(set(given)) == 1
             object.__setattr__(self, "norm_placement", given[0] if same else tuple(given))
-        for placement in self.placements:
-            check_choice("norm_placement", placement, tuple(NORMS))
         if self.stream_scales is None:
             return
         self._check_each("stream_scales", self.stream_scales)
@@ -285,7 +286,7 @@ class DecoderConfig:
     @property
     def layer_norms(self) -> tuple[LayerNorms, ...]:
         """Names of each layer's norms, None where there is none."""
-        names = (NORMS[placement] for placement in self.placements)
+        names = [NORMS[placement] for placement in self.placements]
         if self.mlp != "none":
             return tuple(names)
         return tuple(

@@ -35,7 +35,7 @@ class ExpertConfig:
     swiglu_alpha, swiglu_limit : float
         Steepness and bound of ``"clamped_swiglu"``; nothing else takes them.
     shared_d_ff : int
-        Width of a gated MLP that every token takes besides; 0 is none.
+        Width of a gated MLP without biases that every token takes besides; 0 is none.
     shared_gate : bool
         Whether the sigmoid of a product of the token multiplies what that MLP gives.
     routed_scale : float
@@ -89,10 +89,10 @@ class ExpertConfig:
         check_number("routed_scale", self.routed_scale, above=0)
         if self.shared_gate and not self.shared_d_ff:
             raise ConfigError("shared_gate needs an expert that every token takes: shared_d_ff")
-        if self.shared_d_ff and (self.activation == "clamped_swiglu" or self.bias):
+        if self.shared_d_ff and self.activation == "clamped_swiglu":
             raise ConfigError(
-                "the expert that every token takes is a gated MLP without biases, "
-                f"got activation = {self.activation!r} and bias = {self.bias}"
+                "the expert that every token takes is a gated MLP, "
+                f"got activation = {self.activation!r}"
             )
 
 

@@ -45,7 +45,7 @@ GOOD = {  # one valid object of each class
     "attention": AttentionConfig(8, 4, 4, window=3),
     "latent": LatentConfig(8, 2, 4, 2, 4, 3, rope=HALF, q_lora_rank=5),
     "decoder": DecoderConfig(13, 2, HEADS, d_ff=6, max_positions=9),
-    "experts": ExpertConfig(4, 2, 6),
+    "experts": ExpertConfig(4, 2, 6, shared_d_ff=3),
     "growth": QueryGrowth(0.1, 8, offset=1),
     "rope": RopeConfig("half", rotary_dim=4),
     "linear": PositionInterpolation(2.0),
@@ -68,12 +68,12 @@ COUNTS = {
     "llama3": ["original_max_positions"],
     "longrope": ["original_max_positions", "max_positions"],
 }  # fmt: skip
-FROM_ZERO = {"attention": ["sink_tokens"], "growth": ["offset"]}
+FROM_ZERO = {"attention": ["sink_tokens"], "experts": ["shared_d_ff"], "growth": ["offset"]}
 NUMBERS = {
     "attention": ["eps", "softcap", "scale"],
     "latent": ["eps", "scale"],
     "decoder": ["eps", "embed_scale", "logit_softcap"],
-    "experts": ["swiglu_alpha", "swiglu_limit"],
+    "experts": ["swiglu_alpha", "swiglu_limit", "routed_scale"],
     "growth": ["weight"],
     "rope": ["theta"],
     "linear": ["factor"],
@@ -112,7 +112,7 @@ def flags():
 
 def test_every_field_is_tried_below():
     others = {"attention", "experts", "rope", "scaling", "short_factor", "long_factor"}
-    others |= {"query_growth", "kv_sources", "per_layer_dim"}  # tried elsewhere
+    others |= {"query_growth", "kv_sources", "per_layer_dim", "stream_scales"}  # tried elsewhere
     for kind, good in GOOD.items():
         named = {
             name for table in (COUNTS, FROM_ZERO, NUMBERS, WORDS) for name in table.get(kind, ())
@@ -182,7 +182,7 @@ TWO = (HEADS, HEADS)
         ("attention", {"rope": HALF, "head_dim": 5}, "rotary_dim = 5 must be even"),
         ("attention", {"rope": RopeConfig("half", scaling=YaRN(2.0, 8, mscale_all_dim=1.0))},
          "mscale_all_dim multiplies the scores of latent attention"),
-        ("latent", {"rope": None}, "rope must be a RopeConfig, got None"),
+        ("latent", {"rope": "half"}, "rope must be a RopeConfig or None, got 'half'"),
         ("latent", {"qk_rope_head_dim": 3}, "rotary_dim = 3 must be even"),
         ("decoder", {"attention": TWO[:1]}, "2 layers need one attention or as many, got 1"),
         ("decoder", {"attention": ()}, "2 layers need one attention or as many, got 0"),
