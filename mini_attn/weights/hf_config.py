@@ -30,6 +30,7 @@ LACKING = {  # what this package's decoder has not, and families need that are o
     "given; its attention alone can be had: AttentionConfig has chunked and query_growth",
     "mamba": "state-space layers",
     "mpt": "norms without biases beside ALiBi",
+    "nemotron_h": "layers that are a state, attention or experts alone",
     "phi": "attention and MLP in parallel",
     "qwen3_5": "images beside the text: pass its text_config, whose model_type is qwen3_5_text, "
     "and the weights whose names begin with model.language_model, without that beginning",
