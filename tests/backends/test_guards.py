@@ -111,10 +111,11 @@ def test_a_rotation_fits_what_it_turns(make):
         dataclasses.replace(make, rope=ROPE, **odd)
 
 
-def test_only_latent_attention_must_turn():
+def test_no_attention_must_turn():
     assert AttentionConfig(12, 4, 6, rope=None).rope is None
-    with pytest.raises(ConfigError, match="rope must be a RopeConfig, got None"):
-        dataclasses.replace(LATENT, rope=None)
+    assert dataclasses.replace(LATENT, rope=None).rope is None
+    with pytest.raises(ConfigError, match="rope must be a RopeConfig or None, got 4"):
+        dataclasses.replace(LATENT, rope=4)
     assert dataclasses.replace(LATENT, q_lora_rank=None).q_lora_rank is None
 
 
