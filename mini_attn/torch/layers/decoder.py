@@ -106,7 +106,7 @@ class DecoderLayer(Module):
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self._norms = config.layer_norms[layer]
         self._on_stream = config.placements[layer] == "stream"
-        self._scales = None if config.stream_scales is None else config.stream_scales[layer]
+        self._scales: Any = None if config.stream_scales is None else config.stream_scales[layer]
         norm = partial(Norm, config.d_model, config.norm, eps=config.eps, **kind)
         if self._norms.before_attention is not None:
             self.input_layernorm = norm()
