@@ -62,14 +62,14 @@ class LinearAttention(Module):
     ``q, k, v = silu(conv1d(q_proj(x), k_proj(x), v_proj(x)))``, without a convolution
     ``silu`` alone; with the delta rule queries and keys have length 1.
 
-    ============= =========================================== ======================== ============
-    kind          log_decay                                   u                        gate
-    ============= =========================================== ======================== ============
-    lightning     ``-decay[h]``                               ``v``                    ``sigmoid``
-    gated_delta   ``-exp(A_log) * softplus(a_proj + dt_bias)`` ``beta * (v - S.T @ k)`` ``silu``
-    kimi_delta    the same for each channel of a key          ``beta * (v - S.T @ k)`` ``sigmoid``
-    mamba2        ``-exp(A_log) * dt``                        ``dt * v``               ``silu``
-    ============= =========================================== ======================== ============
+    =========== ============================================ ======================== ===========
+    kind        log_decay                                    u                        gate
+    =========== ============================================ ======================== ===========
+    lightning   ``-decay[h]``                                ``v``                    ``sigmoid``
+    gated_delta ``-exp(A_log) * softplus(a_proj + dt_bias)`` ``beta * (v - S.T @ k)`` ``silu``
+    kimi_delta  the same for each channel of a key           ``beta * (v - S.T @ k)`` ``sigmoid``
+    mamba2      ``-exp(A_log) * dt``                         ``dt * v``               ``silu``
+    =========== ============================================ ======================== ===========
 
     ``beta = sigmoid(b_proj(x))``; ``dt = softplus(a_proj(x) + dt_bias)``. Mamba-2 adds
     ``D * v`` to what is read, and gates before it norms; the others norm first.
