@@ -102,6 +102,55 @@ def test_steps_end_with_the_tokens_and_their_ranks_are_those_of_the_list():
     assert shown[-1][0] == [tokenizer.token_bytes(token) for token in ids]
 
 
+def test_ranks_take_a_piece_whole_that_no_merge_reaches():
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"xyz": 256}
+    assert BytePairs(ranks).encode("xyz xyz") == [256, *b" xyz"]
+    assert BytePairs(ranks, []).encode("xyz") == [*b"xyz"]
+
+
+def test_of_a_merge_that_comes_twice_the_last_rank_counts():
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"bc": 257}
+    once = [(b"a", b"b"), (b"b", b"c")]
+    assert BytePairs(ranks, once).encode("abc") == [256, *b"c"]
+    assert BytePairs(ranks, [*once, once[0]]).encode("abc") == [*b"a", 257]
+
+
+PIECES = {
+    "<unk>": 0.0,
+    "▁": -2.0,
+    "a": -1.5,
+    "b": -2.5,
+    "▁a": -3.0,
+    "ab": -3.2,
+    "ba": -4.5,
+    "aab": -5.5,
+}
+
+
+def ways(text: str) -> list[list[str]]:
+    """Every sequence of pieces that a text can be cut into."""
+    if not text:
+        return [[]]
+    return [[piece, *rest] for piece in PIECES if text.startswith(piece)
+            for rest in ways(text[len(piece) :])]  # fmt: skip
+
+
+@given(text=st.text("ab", min_size=1, max_size=9))
+def test_unigram_takes_the_likeliest_of_all_ways(text):
+    tokenizer = Unigram(list(PIECES.items()), special=["<unk>"])
+    names = list(PIECES)
+    found = [names[token] for token in tokenizer.encode(text)]
+    assert "".join(found) == "▁" + text
+    best = max(sum(PIECES[piece] for piece in way) for way in ways("▁" + text))
+    assert sum(PIECES[piece] for piece in found) == pytest.approx(best)
+
+
+def test_what_unigram_does_not_know_is_one_token_and_never_cheap():
+    tokenizer = Unigram(list(PIECES.items()), special=["<unk>"])
+    assert tokenizer.encode("azzb") == [4, 0, 3]
+    assert 0 not in tokenizer.encode("abba baab")
+
+
 # ---- No case takes longer than n log n ----
 
 
