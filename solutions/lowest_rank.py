@@ -12,7 +12,8 @@ def lowest_rank(ids, merges):
     tokens = ids.tolist()
     while len(tokens) > 1:
         pairs = list(pairwise(tokens))
-        i = min(range(len(pairs)), key=lambda i: ranks.get(pairs[i], len(ranks)))
+        found = [ranks.get(pair, len(ranks)) for pair in pairs]
+        i = found.index(min(found))  # the leftmost of equal ones
         if pairs[i] not in ranks:
             break
         tokens[i : i + 2] = [256 + ranks[pairs[i]]]

@@ -8,7 +8,7 @@ def merged_pairs(ids, pair, new):
     i = n_out = 0
     while i < len(ids):
         # a pair that was found uses both of its tokens
-        is_pair = i + 1 < len(ids) and ids[i] == pair[0] and ids[i + 1] == pair[1]
+        is_pair = ids[i : i + 2].tolist() == pair.tolist()
         merged[n_out] = new if is_pair else ids[i]
         i += 2 if is_pair else 1
         n_out += 1
