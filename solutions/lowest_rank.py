@@ -1,4 +1,4 @@
-"""Look at all pairs, merge the one that was learned first, and look again."""
+"""Look at all pairs, merge the one learned first, and look again."""
 
 from itertools import pairwise
 
