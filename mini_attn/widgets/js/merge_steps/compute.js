@@ -57,6 +57,7 @@ export function compute(state) {
   const word = words[piece] ?? "";
   return {
     ...state, words, piece, tokens, word,
+    start: each.flatMap(([{ ids }], at) => ids.map((id) => ({ id, word: at }))),
     steps: stepsOf(word), twin: twinOf(word), twinIds: reached(stepsOf(twinOf(word)), merges).ids,
     bytes: encoder.encode(state.text).length, characters: [...state.text].length,
     last: ranks.findLast((rank) => rank >= 0 && rank < merges) ?? null, next: ranks.find((rank) => rank >= merges) ?? null,

@@ -6,39 +6,54 @@ import { whole } from "../core/text.js";
 import { BYTES, nameOf } from "./compute.js";
 import { explain, mergeWords, reachedIn, spaced } from "./words.js";
 
+const WIDE = 480; // from here tokens are large
 const LETTER = 8; // a generous average at 13 pixels
-const [LEAST, TALL, LINE] = [27, 38, 46]; // a token's box, and line to line
+// A token's least width, its height, line to line, a letter, and where name and number stand.
+const LARGE = { least: 36, tall: 56, line: 66, letter: 10.5, name: 25, number: 46, style: "merges-large" };
+const LITTLE = { least: 27, tall: 38, line: 46, letter: LETTER, name: 16, number: 32, style: "merges-name" };
 const [SMALL, ROW] = [20, 25]; // a box of the word's steps, and step to step
 const STEPS = 10; // shown at once
 const RANK = 34; // room of a merge's number
 
 const target = targets("merges");
-const wideOf = (id, least) => Math.max(least, LETTER * nameOf(id).length + 8);
+const wideOf = (id, least, letter = LETTER) => Math.max(least, letter * nameOf(id).length + 8);
 
-// The tokens of all pieces on as many lines as they need, those of a piece closer together.
-function flow(result, at) {
-  const { tokens, last, piece } = result;
+// Where each token is, those of a piece closer together, on as many lines as they need.
+function places(tokens, { width, size }) {
   let [x, y] = [1, 30];
-  const parts = tokens.map(({ id, word }, i) => {
-    const wide = Math.min(at.width - 2, wideOf(id, LEAST));
+  const found = tokens.map(({ id, word }, i) => {
+    const wide = Math.min(width - 2, wideOf(id, size.least, size.letter));
     x += i && tokens[i - 1].word !== word ? 6 : i ? 1 : 0;
-    if (x + wide > at.width - 1) [x, y] = [1, y + LINE];
-    const style = `merges-token${id < BYTES ? "" : " merges-made"}${last !== null && id === BYTES + last ? " merges-new" : ""}${word === piece ? " merges-chosen" : ""}`;
-    const label = `${nameOf(id)}, number ${id}`;
-    const inside = keyed(at, `token-${i}-${id}`, box(x, y, wide, TALL, style) + text(x + wide / 2, y + 16, nameOf(id), "merges-name", MIDDLE) + text(x + wide / 2, y + 32, id, "merges-quiet", MIDDLE))
-      + target(at, `token-${i}`, x, y, wide, TALL, label);
+    if (x + wide > width - 1) [x, y] = [1, y + size.line];
+    const place = { x, y, wide };
     x += wide;
-    return inside;
+    return place;
   });
-  return { inside: parts.join(""), bottom: y + LINE };
+  return { found, bottom: y + size.line };
+}
+
+// The tokens; below them is room for the text's bytes, so that nothing moves up as tokens merge.
+function flow(result, at) {
+  const { tokens, last, piece, start } = result;
+  const { size } = at;
+  const { found, bottom } = places(tokens, at);
+  const parts = tokens.map(({ id, word }, i) => {
+    const { x, y, wide } = found[i];
+    const style = `merges-token${id < BYTES ? "" : " merges-made"}${last !== null && id === BYTES + last ? " merges-new" : ""}${word === piece ? " merges-chosen" : ""}`;
+    const names = text(x + wide / 2, y + size.name, nameOf(id), size.style, MIDDLE) + text(x + wide / 2, y + size.number, id, "merges-quiet", MIDDLE);
+    return keyed(at, `token-${i}-${id}`, box(x, y, wide, size.tall, style) + names) + target(at, `token-${i}`, x, y, wide, size.tall, `${nameOf(id)}, number ${id}`);
+  });
+  return { inside: parts.join(""), bottom: Math.max(bottom, places(start, at).bottom) };
 }
 
 function first(result, at) {
-  const { merges, tokens, last, words } = result;
+  const { merges, tokens, last, next, words } = result;
   const head = text(0, 16, `Vocabulary ${whole(BYTES + merges)}`, "merges-head") + text(at.width, 16, `${whole(tokens.length)} ${tokens.length === 1 ? "token" : "tokens"}`, "merges-head", END);
   if (!words.length) return { inside: head, bottom: 30 };
   const { inside, bottom } = flow(result, at);
-  return { inside: head + inside + text(0, bottom + 12, last === null ? "No merge yet: every byte is a token." : mergeWords(last), "merges-name"), bottom: bottom + 20 };
+  const said = text(0, bottom + 12, last === null ? "No merge yet: every byte is a token." : mergeWords(last), "merges-name")
+    + text(0, bottom + 32, next === null ? "No other merge changes this text." : `Next: ${mergeWords(next)}`, "merges-quiet");
+  return { inside: head + inside + said, bottom: bottom + 40 };
 }
 
 // Boxes of some tokens in a row; where they have no room, dots.
@@ -73,6 +88,6 @@ function second(result, at) {
 
 export function draw(result, { width = 720, uid = "merge_steps", live = false, touch = false, part, label = "A text's tokens, merge by merge" } = {}) {
   const chosen = result.tokens.findIndex(({ word }) => word === result.piece);
-  const at = { width, uid, live, touch, entry: part === "second" ? `step-${reachedIn(result)}` : chosen < 0 ? "twin" : `token-${chosen}` };
+  const at = { width, size: width < WIDE ? LITTLE : LARGE, uid, live, touch, entry: part === "second" ? `step-${reachedIn(result)}` : chosen < 0 ? "twin" : `token-${chosen}` };
   return inParts("merges", width, { live, label }, { part, first: () => first(result, at), second: () => second(result, at) });
 }
