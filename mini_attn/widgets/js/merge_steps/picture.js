@@ -52,7 +52,7 @@ function first(result, at) {
   if (!words.length) return { inside: head, bottom: 30 };
   const { inside, bottom } = flow(result, at);
   const said = text(0, bottom + 12, last === null ? "No merge yet: every byte is a token." : mergeWords(last), "merges-name")
-    + text(0, bottom + 32, next === null ? "No other merge changes this text." : `Next: ${mergeWords(next)}`, "merges-quiet");
+    + text(0, bottom + 32, next === null ? "No other merge changes this text." : `Next: ${mergeWords(next).replace("M", "m")}`, "merges-quiet");
   return { inside: head + inside + said, bottom: bottom + 40 };
 }
 
