@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import (
@@ -14,7 +14,7 @@ from mini_attn.shapes import (
     check_positive,
 )
 
-__all__ = ["LinearAttentionConfig"]
+__all__ = ["LinearAttentionConfig", "lightning_decay"]
 
 
 class Kind(NamedTuple):
@@ -35,6 +35,38 @@ KINDS = {
     "kimi_delta": Kind("channel", True, "sigmoid", 4, False),
     "mamba2": Kind("head", False, "silu", 4, True, norm_over="group", scaled=False),
 }
+
+
+def lightning_decay(n_heads: int, layer: int = 0, n_layers: int | None = None) -> tuple[float, ...]:
+    """How much the logarithm of each head's state falls by a token, in lightning attention.
+
+    ``2 ** (-8 * (h + 1) / n_heads) * (1 - layer / (n_layers - 1))``, and next to nothing more
+
+    Parameters
+    ----------
+    n_heads : int
+        Heads.
+    layer : int
+        The layer, counted from 0: the later, the less it forgets (MiniMax-01).
+    n_layers : int or None
+        Layers of the model; None leaves the second factor out.
+
+    Returns
+    -------
+    tuple of float
+        One number for each head.
+
+    References
+    ----------
+    qin2024lightning
+
+    Examples
+    --------
+    >>> lightning_decay(4)
+    (0.25, 0.0625, 0.015625, 0.00390625)
+    """
+    share = 1.0 if n_layers is None else 1 - layer / (n_layers - 1 + 1e-5) + 1e-5
+    return tuple(2 ** (-8 * (head + 1) / n_heads) * share for head in range(n_heads))
 
 
 @dataclass(frozen=True)
@@ -179,7 +211,7 @@ class LinearAttentionConfig:
         if channel:
             check_count("gate_rank", self.gate_rank)
         if kept:
-            rates = self.decay or [2 ** (-8 * (h + 1) / self.n_heads) for h in range(self.n_heads)]
+            rates: Any = self.decay or lightning_decay(self.n_heads)
             rates = tuple(check_number("decay", rate) for rate in rates)
             if len(rates) != self.n_heads or min(rates) < 0:
                 raise ConfigError(

@@ -81,7 +81,7 @@ class HeadsCost:
         rows, d_model = batch * q_len, model.d_model
         queries, outputs = model.n_heads * model.head_dim, model.n_heads * model.v_head_dim
         return {
-            "projections": rows * (d_model + queries),
+            "projections": rows * (d_model + queries + self._gates(model)),
             "attention": rows * (queries + outputs),
             "scores": 0 if fused else 4 * batch * model.n_heads * q_len * kv_len,
             "output": rows * (outputs + d_model),
@@ -93,6 +93,10 @@ class HeadsCost:
         return int((model.n_heads + keys) * model.head_dim)
 
     def _projected(self, model: Any) -> int:
-        """Numbers that a token is projected to: queries, and keys and values that it makes."""
+        """Numbers that a token is projected to: queries, keys and values that it makes, gates."""
         values = 0 if model.reads_kv or model.k_eq_v else model.n_kv_heads * model.v_head_dim
-        return self._queries_and_keys(model) + int(values)
+        return self._queries_and_keys(model) + int(values) + self._gates(model)
+
+    def _gates(self, model: Any) -> int:
+        """Numbers of a token that multiply what its heads gather."""
+        return int(model.n_heads * model.v_head_dim) if model.out_gate else 0

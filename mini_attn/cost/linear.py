@@ -75,14 +75,17 @@ class LinearCost(HeadsCost):
             weights += sum(rows for _, rows in self._into(model))
         if model.biases in ("attention", "all"):
             weights += model.d_model
-        if rule.conv_kernel > 1:
-            weights += model.conv_kernel * (2 * self._keys(model) + values)
+        config = getattr(model, "linear", None)  # of a hybrid; else all is as usual for the kind
+        if model.conv_kernel > 1:
+            taps = model.conv_kernel + (1 if config and config.conv_bias else 0)
+            weights += taps * (2 * self._keys(model) + values)
         if rule.decay == "channel":
             weights += model.n_heads + model.n_heads * model.head_dim
         elif rule.decay == "head":
             weights += 2 * model.n_heads
         weights += model.n_heads if model.attention == "mamba2" else 0
-        return int(weights + (model.v_head_dim if rule.norm_over == "head" else values))
+        over = config.norm_over if config else rule.norm_over
+        return int(weights + (model.v_head_dim if over == "head" else values))
 
     def normed(self, model: Any) -> int:
         """Numbers of a token that norms inside the layer take."""

@@ -17,13 +17,19 @@ def _mlp(model: Any, d_ff: int) -> int:
     return int(model.mlp_matrices * model.d_model * d_ff + biases)
 
 
+def _shared(model: Any) -> int:
+    """Weights of the expert that every token takes, where its width is its own; and its gate."""
+    gate = model.d_model if model.shared_gate else 0
+    return gate + (_mlp(model, model.shared_d_ff) if model.shared_d_ff else 0)
+
+
 def _mlps(model: Any, experts: int) -> int:
     """All MLPs, with so many routed experts in each layer that has them."""
     if not model.n_experts:
         return sum(_mlp(model, model.d_ff_of(layer)) for layer in range(model.n_layers))
     router = model.n_experts * (model.d_model + (1 if model.router_bias else 0))
     each = _mlp(model, model.expert_d_ff)
-    sparse = (experts + model.n_shared_experts) * each + router
+    sparse = (experts + model.n_shared_experts) * each + router + _shared(model)
     dense = model.n_dense_layers * _mlp(model, model.d_ff)
     return int(dense + (model.n_layers - model.n_dense_layers) * sparse)
 

@@ -14,6 +14,7 @@ from mini_attn.cost.memory import (
     layer_kinds,
     met_bytes,
     mixed_bytes,
+    numbers_per_token,
     whole_bytes,
     wide_numbers,
 )
@@ -192,11 +193,12 @@ def activation_bytes(
             parts[part] = parts.get(part, 0) + kind.layers * count
 
     def mlp(d_ff: int) -> int:
-        return 2 * d_model + model.mlp_matrices * d_ff
+        return 2 * d_model + model.mlp_matrices * d_ff if model.mlp_matrices else 0
 
     sparse = n_layers - model.n_dense_layers if model.n_experts else 0
     chosen = model.experts_per_token + model.n_shared_experts
-    inside = (n_layers - sparse) * mlp(model.d_ff) + sparse * chosen * mlp(model.expert_d_ff)
+    each = chosen * mlp(model.expert_d_ff) + (mlp(model.shared_d_ff) if model.shared_d_ff else 0)
+    inside = (n_layers - sparse) * mlp(model.d_ff) + sparse * each
     numbers = {
         **parts,
         "mlp": rows * inside,
@@ -221,9 +223,9 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     -------
     float
         FLOP per byte of a decode step's scores and weighted sum; weights are left out. The
-        length cancels; a state counts whole, in float32. Latent attention is taken in its absorbed
-        form, where all heads read the
-        same latent as key and as value.
+        length cancels: beside layers whose cache grows, a state of float32 is nothing in a long
+        text; it counts where all layers have one. Latent attention is taken in its absorbed form,
+        where all heads read the same latent as key and as value.
 
     Raises
     ------
@@ -248,9 +250,12 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     model = listed(model)
     check_dtype_bytes(dtype_bytes)
     kinds = layer_kinds(model)
-    met = sum(k.layers * sum(costs_of(k.sizes).dims_per_pair(k.sizes)) for k in kinds)
+    kinds = tuple(kind for kind in kinds if numbers_per_token(kind.sizes)) or kinds
+    met = sum(
+        k.layers * k.sizes.n_heads * sum(costs_of(k.sizes).dims_per_pair(k.sizes)) for k in kinds
+    )
     read = sum(k.layers * met_bytes(k.sizes, dtype_bytes) for k in kinds)
-    return float(2 * model.n_heads * met / read)
+    return float(2 * met / read)
 
 
 def step_operations(

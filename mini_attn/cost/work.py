@@ -186,13 +186,18 @@ def _attention_work(model: Any, sizes: dict[str, Any], form: str | None) -> dict
 
 
 def _mlp_widths(model: Any) -> tuple[int, int]:
-    """Inner numbers of all MLPs that a token passes, and the experts it is scored for."""
+    """Inner numbers of all MLPs that a token passes, and the experts it is scored for.
+
+    A gate of the expert that every token takes is a score too.
+    """
     if not model.n_experts:
-        return sum(map(model.d_ff_of, range(model.n_layers))), 0
+        widths = sum(map(model.d_ff_of, range(model.n_layers)))
+        return widths if model.mlp_matrices else 0, 0
     sparse = model.n_layers - model.n_dense_layers
     chosen = model.experts_per_token + model.n_shared_experts
-    inner = model.n_dense_layers * model.d_ff + sparse * chosen * model.expert_d_ff
-    return inner, sparse * model.n_experts
+    each = chosen * model.expert_d_ff + model.shared_d_ff
+    scored = model.n_experts + bool(model.shared_gate)
+    return model.n_dense_layers * model.d_ff + sparse * each, sparse * scored
 
 
 def routed_flops(model: Any, rows: int) -> int:
@@ -309,7 +314,8 @@ def elementwise_ops(
     check_count("kv_len", kv_len)
     kinds = [(kind, costs_of(kind.sizes)) for kind in layer_kinds(model)]
     pairs = batch * sum(
-        k.layers * costs.pairs(k.sizes, q_len, kv_len, causal, k.kept) for k, costs in kinds
+        k.layers * k.sizes.n_heads * costs.pairs(k.sizes, q_len, kv_len, causal, k.kept)
+        for k, costs in kinds
     )
     norms = model.norms_per_layer * model.n_layers + 1 + (1 if model.embedding_norm else 0)
     inner = sum(k.layers * costs.normed(k.sizes) for k, costs in kinds)
@@ -317,7 +323,7 @@ def elementwise_ops(
     given = model.n_layers * model.per_layer_dim  # inputs of layers: activated, and normed twice
     inner += given + (model.n_layers * model.d_model if given else 0)
     return {
-        "softmax": model.n_heads * (5 * pairs + 3 * sinks),
+        "softmax": 5 * pairs + 3 * model.n_heads * sinks,
         "activation": rows * (_mlp_widths(model)[0] + given),
         "norms": 4 * rows * (model.d_model * norms + inner),
     }

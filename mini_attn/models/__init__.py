@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from mini_attn.errors import ConfigError
-from mini_attn.models import community, deepseek, falcon, gemma, glm, llama, mistral, openai, qwen
+from mini_attn.models import (
+    community,
+    deepseek,
+    falcon,
+    gemma,
+    glm,
+    llama,
+    mistral,
+    openai,
+    qwen,
+    qwen_hybrid,
+)
 from mini_attn.models.config import ModelConfig
 
 __all__ = ["MODELS", "ModelConfig", "model"]
 
-_FAMILIES = (openai, llama, mistral, qwen, gemma, deepseek, glm, falcon, community)
+_FAMILIES = (openai, llama, mistral, qwen, qwen_hybrid, gemma, deepseek, glm, falcon, community)
 
 MODELS: dict[str, ModelConfig] = {
     entry.name: entry for family in _FAMILIES for entry in family.ENTRIES

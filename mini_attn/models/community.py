@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mini_attn.config import RopeConfig, YaRN
+from mini_attn.config import LinearAttentionConfig, RopeConfig, YaRN
 from mini_attn.models.config import ModelConfig
 
 __all__ = ["ENTRIES"]
@@ -46,6 +46,12 @@ _LATENT: dict[str, Any] = {
 _KIMI = YaRN(64.0, original_max_positions=4096, mscale=1.0, mscale_all_dim=1.0)
 _SOLAR = YaRN(2.0, original_max_positions=65536)
 
+# Layers with a state: in seven of eight, in three of four.
+_LIGHTNING = LinearAttentionConfig(6144, 64, 128, "lightning", norm_over="width")
+_DELTA = LinearAttentionConfig(
+    3840, 30, 96, "gated_delta", v_head_dim=192, negative_eigenvalues=True, eps=1e-5
+)
+
 # n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context
 ENTRIES = (
     ModelConfig("gpt-neox-20b", "GPT-NeoX-20B",
@@ -85,6 +91,18 @@ ENTRIES = (
     ModelConfig("olmo-3-32b", "OLMo-3-32B",
                 "olmo2025olmo3; config.json of allenai/Olmo-3-1125-32B", "sliding_window",
                 64, 5120, 40, 8, 128, 27648, 100278, 65536, **_OLMO3),
+    ModelConfig("olmo-hybrid-7b", "OLMo-Hybrid-7B", "config.json of allenai/Olmo-Hybrid-7B", "mha",
+                32, 3840, 30, 30, 128, 11008, 100352, 65536, linear=_DELTA, linear_norms="before",
+                full_every=4, qk_norm="width", norm_placement="after", eps=1e-6,
+                family="Others", published="2026-03"),
+    # As Hugging Face's class turns it: whole heads. The paper turns half of each.
+    ModelConfig("minimax-text-01", "MiniMax-Text-01 (456B)",
+                "minimax2025, section 2; config.json of MiniMaxAI/MiniMax-Text-01", "gqa",
+                80, 6144, 64, 8, 128, 9216, 200064, 10240000, linear=_LIGHTNING,
+                full_every=8, n_experts=32, experts_per_token=2, expert_d_ff=9216,
+                routing="softmax_normalised", norm_placement="stream",
+                stream_scale=3.5565588200778455, rope=RopeConfig("half", 10000000.0),
+                family="Others", published="2025-01"),
     ModelConfig("minimax-m2", "MiniMax-M2 (229B)",
                 "minimax2026m2; config.json of MiniMaxAI/MiniMax-M2", "gqa",
                 62, 3072, 48, 8, 128, 1536, 200064, 196608, qk_norm="width", eps=1e-6,
@@ -95,6 +113,14 @@ ENTRIES = (
                 61, 7168, 64, 64, 192, 18432, 163840, 262144,
                 n_experts=384, n_dense_layers=1, expert_d_ff=2048, published="2026-01",
                 rope=RopeConfig("interleaved", 50000.0, scaling=_KIMI), **_LATENT, **_SHARED),
+    # Which layers keep all as its released file lists them, which Hugging Face's class lacks.
+    ModelConfig("kimi-linear-48b-a3b", "Kimi-Linear-48B-A3B",
+                "kimi2025linear; config.json of moonshotai/Kimi-Linear-48B-A3B-Instruct", "mla",
+                27, 2304, 32, 32, 192, 9216, 163840, 1048576,
+                linear=LinearAttentionConfig(2304, 32, 128, "kimi_delta", eps=1e-5),
+                full_layers=(*range(3, 24, 4), 26), n_experts=256, experts_per_token=8,
+                n_dense_layers=1, expert_d_ff=1024, shared_d_ff=1024, routed_scale=2.446,
+                published="2025-10", **{**_LATENT, "q_lora_rank": 0}, **_SIGMOID),
     ModelConfig("youtu-llm-2b", "Youtu-LLM-2B", "config.json of tencent/Youtu-LLM-2B", "mla",
                 32, 2048, 16, 16, 192, 6144, 128256, 131072, eps=1e-6, tied_embeddings=True,
                 rope=RopeConfig("interleaved", 1600000.0), family="Others",

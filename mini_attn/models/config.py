@@ -7,7 +7,13 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
-from mini_attn.config import DecoderConfig, ExpertConfig, QueryGrowth, RopeConfig
+from mini_attn.config import (
+    DecoderConfig,
+    ExpertConfig,
+    LinearAttentionConfig,
+    QueryGrowth,
+    RopeConfig,
+)
 from mini_attn.config.experts import ROUTINGS
 from mini_attn.errors import ConfigError
 from mini_attn.models._layer_kinds import LayerKinds
@@ -16,7 +22,7 @@ from mini_attn.variants import KINDS, optional_sizes, variant
 
 __all__ = ["ModelConfig"]
 
-_NORMS_PER_LAYER = {"before": 2, "after": 2, "both": 4, "one": 1}
+_NORMS_PER_LAYER = {"before": 2, "after": 2, "both": 4, "one": 1, "stream": 2}
 # Options with a few values each.
 _CHOICES = {
     "biases": ("none", "qkv", "attention", "mlp", "all"),
@@ -87,6 +93,13 @@ class _Described:
     window_sinks: bool = False
     value_scale: float | None = None
     spans: tuple[int, ...] = ()
+    linear: LinearAttentionConfig | None = None
+    linear_norms: str = ""
+    out_gate: bool = False
+    shared_d_ff: int = 0
+    shared_gate: bool = False
+    stream_scale: float | None = None
+    routed_scale: float = 1.0
     own: tuple[tuple[str, Any], ...] = ()
 
 
@@ -112,7 +125,7 @@ class ModelConfig(LayerKinds, _Described):
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
     full_every : int
-        Where layers have a window, every ``full_every``-th keeps all; 0 means none does.
+        Where layers have a window or a state, every ``full_every``-th keeps all; 0 means none does.
     rope, local_rope : RopeConfig or None
         Rotary embedding; that of windowed layers where it differs.
     alibi : bool
@@ -126,12 +139,12 @@ class ModelConfig(LayerKinds, _Described):
     qk_norm : {"none", "head", "width"}
         Whether queries and keys are normalized: each head with one weight, or all heads together.
     mlp_matrices : int
-        2 for a plain MLP, 3 for a gated one.
+        2 for a plain MLP, 3 for a gated one; 0 where layers have none, and no norm for it.
     activation : str
         Non-linearity of the MLP, as in `DecoderConfig`.
     norm : {"rms_norm", "layer_norm", "layer_norm_without_bias"}
         Normalization of each layer's blocks and before the logits.
-    norm_placement : {"before", "after", "both", "one"}
+    norm_placement : {"before", "after", "both", "one", "stream"}
         As in `DecoderConfig`; ``"one"`` is one norm before both blocks.
     eps : float
         Added to the variance in the normalization.
@@ -183,6 +196,21 @@ class ModelConfig(LayerKinds, _Described):
     spans : tuple of int
         Of compressed sparse attention, tokens that leave an entry in each layer: ``compress`` with
         an indexer, another number without one, 0 for a window alone. Empty: ``compress`` in all.
+    linear : LinearAttentionConfig or None
+        The layers that keep a state, where some do: all but those that ``full_every`` or
+        ``full_layers`` name. None means that no layer does.
+    linear_norms : str
+        Where such layers have their norms, if not where the others do.
+    out_gate : bool
+        Whether the output of attention has a gate, as in `AttentionConfig`.
+    shared_d_ff : int
+        Width of an expert that every token takes besides, if there is one of a width of its own.
+    shared_gate : bool
+        Whether that expert has a gate.
+    stream_scale : float or None
+        What the stream is multiplied by where a block adds to it; None leaves it.
+    routed_scale : float
+        Factor of the weights of the experts that a token takes.
     query_growth : QueryGrowth or None
         How queries grow with their position, as in `AttentionConfig`.
     **sizes : int or None
@@ -226,8 +254,9 @@ class ModelConfig(LayerKinds, _Described):
                 object.__setattr__(self, name, usual)
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.type == "int":  # 0 may stand where it is what is usual
-                check_count(field.name, value, least=0 if field.default == 0 else 1)
+            if field.type == "int":  # 0 may stand where it is what is usual, or for no MLP
+                least = 0 if field.default == 0 or field.name == "mlp_matrices" else 1
+                check_count(field.name, value, least=least)
             elif field.type == "bool":
                 check_flag(field.name, value)
             elif field.type.startswith("float"):
@@ -240,6 +269,7 @@ class ModelConfig(LayerKinds, _Described):
         object.__setattr__(self, "own", own)  # equal models are equal, however they were made
         for name, allowed in _CHOICES.items():
             check_choice(name, getattr(self, name), allowed)
+        check_choice("linear_norms", self.linear_norms, ("", *_NORMS_PER_LAYER))
         check_heads(self.n_heads, self.n_kv_heads)
         self._check_attention()
         self._check_kinds()
@@ -254,6 +284,8 @@ class ModelConfig(LayerKinds, _Described):
 
     def _check_experts(self) -> None:
         """Refuse a mixture of experts that has no work or cannot choose."""
+        if self.shared_gate and not self.shared_d_ff:
+            raise ConfigError("shared_gate needs an expert that every token takes: shared_d_ff")
         if not self.expert_d_ff or self.n_dense_layers > self.n_layers:
             raise ConfigError(
                 f"{self.n_experts} experts need expert_d_ff above 0 and at most n_layers = "
@@ -310,10 +342,12 @@ class ModelConfig(LayerKinds, _Described):
     @property
     def norms_per_layer(self) -> int:
         """Normalizations in a layer."""
-        return _NORMS_PER_LAYER[self.norm_placement]
+        return _NORMS_PER_LAYER[self.norm_placement] if self.mlp_matrices else 1
 
     def layer_config(self, layer: int = 0) -> Any:
         """The attention of a layer, as the classes of both backends take it."""
+        if (state := self.linear_of(layer)) is not None:
+            return state
         window = self.window_of(layer)
         if variant(self.attention).length_rule == "all":
             window = self.window  # if any, that it reads besides what it keeps of all
@@ -327,6 +361,8 @@ class ModelConfig(LayerKinds, _Described):
         sizes["qk_norm_over"] = self.qk_norm if sizes["qk_norm"] else "head"
         kind = variant(self.attention_of(layer)).config_type()
         named = {f.name: sizes[f.name] for f in fields(kind) if f.name in sizes}
+        if self.kv_lora_rank:  # a latent's norms add their own, whatever the others do
+            named.pop("eps", None)
         return kind(**named | dict(variant(self.attention_of(layer)).options))
 
     def decoder(self, *, n_layers: int | None = None) -> DecoderConfig:
@@ -371,21 +407,26 @@ class ModelConfig(LayerKinds, _Described):
             attentions[0] if len(set(attentions)) == 1 else attentions,
             d_ff=tuple(map(self.d_ff_of, range(wanted))),
             max_positions=self.learned_positions or self.max_context,
-            mlp="gated" if self.mlp_matrices == 3 else "plain",
+            mlp={0: "none", 2: "plain"}.get(self.mlp_matrices, "gated"),
             activation=self.activation,
             norm=self.norm,
             positions="learned" if self.learned_positions else "none",
             eps=self.eps,
             tie_embeddings=self.tied_embeddings,
             mlp_bias=self.biases in ("mlp", "all") and dense > 0,
-            norm_placement=self.norm_placement,
+            norm_placement=tuple(map(self._norms_of, range(wanted))),
             embed_scale=self.d_model**0.5 if self.scaled_embeddings else None,
             logit_softcap=self.logit_softcap,
             experts=(experts if dense else experts[0]) if experts else None,
             kv_sources=tuple(map(self.source_of, range(wanted))),
             per_layer_dim=self.per_layer_dim,
             layer_scalars=self.layer_scalars,
+            stream_scales=self.stream_scale and ((self.stream_scale, 1.0) * 2,) * wanted,
         )
+
+    def _norms_of(self, layer: int) -> str:
+        """Return where a layer has its norms."""
+        return (self.linear_of(layer) and self.linear_norms) or self.norm_placement
 
     def _experts(self) -> ExpertConfig:
         """Return the experts of a layer that has them."""
@@ -397,6 +438,9 @@ class ModelConfig(LayerKinds, _Described):
             activation=self.expert_activation or self.activation,
             bias=self.biases in ("mlp", "all"),
             router_bias=self.router_bias,
+            shared_d_ff=self.shared_d_ff,
+            shared_gate=self.shared_gate,
+            routed_scale=self.routed_scale,
         )
 
     def _grows_unread(self) -> bool:

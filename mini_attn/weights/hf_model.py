@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mini_attn.config import LinearAttentionConfig
 from mini_attn.errors import ConfigError
 from mini_attn.models import ModelConfig
 from mini_attn.weights._described import mapping
 from mini_attn.weights._known import unknown
 from mini_attn.weights.families._fields import FIELDS
 from mini_attn.weights.families._rules import (
+    flattened,
     full_sizes_of,
     kv_heads_of,
     norm_placement_of,
     spans_of,
     sparse_of,
+    state_dims_of,
+    states_of,
     windows_of,
 )
 from mini_attn.weights.families._sizes import keys_of, size
@@ -27,12 +31,15 @@ COPIED = (
     "n_layers", "d_model", "n_heads", "head_dim", "d_ff", "vocab_size", "max_context",
     "v_head_dim", "qk_norm", "norm", "norm_placement", "mlp_matrices", "learned_positions",
     "tied_embeddings", "embedding_norm", "sinks", "n_kv_shared_layers", "k_eq_v", "v_norm",
-    "per_layer_dim", "layer_scalars", "wide_readers", "window_sinks",
+    "per_layer_dim", "layer_scalars", "wide_readers", "window_sinks", "out_gate",
 )  # fmt: skip
 LATENT = ("kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim")
 INDEXER = ("index_n_heads", "index_head_dim", "index_topk")
 COMPRESSED = ("window", "q_lora_rank", "o_groups", "o_lora_rank", *INDEXER)
-EXPERTS = ("n_experts", "n_shared_experts", "experts_per_token", "expert_d_ff", "router_bias")
+EXPERTS = (
+    "n_experts", "n_shared_experts", "experts_per_token", "expert_d_ff", "router_bias",
+    "shared_d_ff", "shared_gate",
+)  # fmt: skip
 BIASES = {  # of attention and of the MLP
     (True, True): "all", (True, False): "attention", (False, True): "mlp", (False, False): "none",
 }  # fmt: skip
@@ -77,12 +84,7 @@ def model_from_hf(config: Mapping[str, Any], *, name: str = "own") -> ModelConfi
     >>> model_from_hf({"model_type": "llama", **sizes}).attention
     'gqa'
     """
-    config = _described(config)
-    if size(config, "states"):
-        raise ConfigError(
-            f"{config['model_type']} has layers that keep a state beside others, and costs here "
-            "are of layers that keep keys and values: config_from_hf reads it"
-        )
+    config = flattened(_described(config))
     n_layers = size(config, "n_layers")
     if n_layers > MOST_LAYERS:
         raise ConfigError(f"{n_layers} layers are more than any model has ({MOST_LAYERS} are read)")
@@ -155,14 +157,40 @@ def _experts(config: Mapping[str, Any], n_layers: int) -> dict[str, Any]:
 def _layers(config: Mapping[str, Any], n_layers: int) -> dict[str, Any]:
     """Return the variant of attention and which layers keep all; in turn, the turn is enough."""
     windows = windows_of(config, n_layers)
+    window = next((window for window in windows if window is not None), None)
+    alike = _sharing(size(config, "n_heads"), kv_heads_of(config))
+    told = {"attention": "sliding_window" if window else alike, "window": window}
+    states = states_of(config, n_layers)
+    if any(states):
+        full = tuple(layer for layer, keeps in enumerate(states) if not keeps)
+        return told | _which(full, n_layers) | {"linear": _linear(config)}
     full = tuple(layer for layer, window in enumerate(windows) if window is None)
-    if len(full) == n_layers:
-        return {"attention": _sharing(size(config, "n_heads"), kv_heads_of(config))}
-    window = next(window for window in windows if window is not None)
+    return told if len(full) == n_layers else told | _which(full, n_layers)
+
+
+def _which(full: tuple[int, ...], n_layers: int) -> dict[str, Any]:
+    """Return which layers keep all, where some don't."""
     every = full[0] + 1 if full else 0
     in_turn = full == tuple(range(every - 1, n_layers, every)) if full else True
-    which = {"full_every": every} if in_turn else {"full_layers": full}
-    return {"attention": "sliding_window", "window": window} | which
+    return {"full_every": every} if in_turn else {"full_layers": full}
+
+
+def _linear(config: Mapping[str, Any]) -> LinearAttentionConfig:
+    """Return what the layers with a state are made of."""
+    key, value = state_dims_of(config)
+    return LinearAttentionConfig(
+        size(config, "d_model"),
+        size(config, "linear_heads"),
+        key,
+        size(config, "linear_kind"),
+        v_head_dim=value,
+        n_key_heads=size(config, "linear_key_heads"),
+        conv_kernel=size(config, "conv_kernel"),
+        conv_bias=size(config, "conv_bias"),
+        bias=size(config, "linear_bias"),
+        out_bias=size(config, "linear_bias"),
+        norm_over=size(config, "linear_norm_over"),
+    )
 
 
 def _sharing(heads: int, shared: int) -> str:
@@ -173,7 +201,7 @@ def _sharing(heads: int, shared: int) -> str:
 def _full(config: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, Any]:
     """Return sizes of the layers that see all; where every layer does, they're the model's own."""
     full = full_sizes_of(config)
-    if "window" in sizes or not any(full.values()):
+    if sizes["window"] or not any(full.values()):
         return full
     kv_heads = full["full_n_kv_heads"] or sizes["n_kv_heads"]
     own = {"n_kv_heads": kv_heads, "attention": _sharing(sizes["n_heads"], kv_heads)}

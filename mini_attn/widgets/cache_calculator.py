@@ -70,7 +70,7 @@ def _config(state: dict[str, Any]) -> ModelConfig:
 def _storage(config: ModelConfig, shared: int) -> cost.Ring | cost.Paged:
     """Pages where a prefix is shared; a layer with a ring writes over its prefix."""
     entry = variant(config.attention)
-    rings = any(not field.grows for field in entry.cache)
+    rings = config.linear is not None or any(not field.grows for field in entry.cache)
     pages = shared and entry.length_rule == "all" and not rings
     return cost.Paged(BLOCK_SIZE, shared) if pages else cost.Ring()
 
@@ -80,7 +80,7 @@ def _plain(config: ModelConfig) -> ModelConfig:
     changes: dict[str, Any] = {"n_kv_heads": config.n_heads, "full_n_kv_heads": 0}
     if not config.full_head_dim:  # two sizes of heads go with windows, whose slots all count here
         changes |= {"attention": "mha", "window": None}
-    return replace(config, **changes, n_kv_shared_layers=0, spans=())
+    return replace(config, **changes, n_kv_shared_layers=0, spans=(), linear=None)
 
 
 def _quarters(config: ModelConfig, bits: float, **use: Any) -> int:

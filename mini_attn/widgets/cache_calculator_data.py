@@ -8,7 +8,7 @@ from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.variants import KINDS, Size, Variant
 
-__all__ = ["BITS", "OWN", "calculator_schema", "layers_apart"]
+__all__ = ["BITS", "OWN", "calculator_schema", "layers_apart", "state_sizes"]
 
 OWN = "own"
 # Bits of a number; in groups with their scales: 2 and 4 bits in groups of 32 with a float16 scale
@@ -19,6 +19,19 @@ BITS = {
 }  # fmt: skip
 
 
+STATE = ("n_heads", "n_key_heads", "head_dim", "v_head_dim", "conv_kernel", "norm_over")
+
+
+def state_sizes(model: Any) -> dict[str, Any]:
+    """Return the sizes of a model's layers with a state; nothing where it has none."""
+    state = next(filter(None, map(model.linear_of, range(model.n_layers))), None)
+    if state is None:
+        return {}
+    sizes = {name: getattr(state, name) for name in (*STATE, "conv_bias")}
+    biases = "attention" if state.out_bias else "qkv" if state.bias else "none"
+    return {"attention": state.variant, **sizes, "biases": biases}
+
+
 def layers_apart(model: Any) -> dict[str, Any]:
     """Return in what a model's layers differ beyond a window in turn; of most models, nothing."""
     apart = {
@@ -27,6 +40,7 @@ def layers_apart(model: Any) -> dict[str, Any]:
         "full_n_kv_heads": model.full_n_kv_heads,
         "shared_layers": model.n_kv_shared_layers,
         "spans": list(model.spans),
+        "linear": state_sizes(model),
     }
     return {key: size for key, size in apart.items() if size}
 

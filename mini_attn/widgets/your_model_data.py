@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from mini_attn import cost
+from mini_attn.config.linear import KINDS
 from mini_attn.models import MODELS
 from mini_attn.weights._known import HARMLESS
 from mini_attn.weights.families._fields import BASE, FIELDS
 from mini_attn.weights.hf_model import COMPRESSED, COPIED, EXPERTS, INDEXER, LATENT, MOST_LAYERS
+from mini_attn.widgets.cache_calculator_data import state_sizes
 
 __all__ = ["SIZES", "your_model"]
 
@@ -22,7 +24,7 @@ SIZES: dict[str, Any] = {
     "k_eq_v": False, "v_norm": False, "layer_scalars": False, "wide_readers": False,
     "norm": "rms_norm", "norm_placement": "before", "qk_norm": "none", "mlp_matrices": 3,
     "window_sinks": False, "tied_embeddings": False, "embedding_norm": False, "sinks": False,
-    "router_bias": False,
+    "router_bias": False, "out_gate": False, "shared_gate": False, "linear": {},
 }  # fmt: skip
 
 
@@ -31,6 +33,7 @@ def _told(model: Any) -> dict[str, Any]:
     sizes = {name: getattr(model, name) for name in SIZES} | {
         "full_layers": list(model.full_layers),
         "spans": list(model.spans),
+        "linear": state_sizes(model),
     }
     return {name: size for name, size in sizes.items() if size != SIZES[name]}
 
@@ -44,8 +47,8 @@ def your_model() -> dict[str, Any]:
         As ``js/data/your_model.json`` holds it.
     """
     return {
-        "base": {name: size for name, size in BASE.items() if name != "states"},
-        "families": {name: sizes for name, sizes in FIELDS.items() if "states" not in sizes},
+        "base": BASE,
+        "families": FIELDS,
         "harmless": " ".join(sorted(HARMLESS)),
         "copied": COPIED,
         "latent": LATENT,
@@ -53,6 +56,11 @@ def your_model() -> dict[str, Any]:
         "compressed": COMPRESSED,
         "experts": EXPERTS,
         "most_layers": MOST_LAYERS,
+        "linear_rules": {
+            name: {part: getattr(rule, part) for part in ("decay", "delta", "shares_keys")}
+            | {"norm_over": rule.norm_over}
+            for name, rule in KINDS.items()
+        },
         "sizes": SIZES,
         "models": [
             {"name": model.name, "title": model.title, "family": model.family} | _told(model)

@@ -15,6 +15,7 @@ NAMES = {  # of keys with a list, or whose numbers have to go together
     "compress_ratios": lambda draw, n: [draw.choice([0, 4, 128]) for _ in range(n)],
     "hybrid_layer_pattern": lambda draw, n: [draw.randint(0, 1) for _ in range(n)],
     "moe_layer_freq": lambda draw, n: [draw.randint(0, 1) for _ in range(n)],
+    "mlp_layer_types": lambda draw, n: [draw.choice(["dense", "sparse"]) for _ in range(n)],
     "mlp_only_layers": lambda draw, n: [draw.randint(0, n + 1) for _ in range(draw.randint(0, n))],
 }
 SMALL = ("decoder_sparse_step", "first_k_dense_replace", "max_window_layers", "n_shared_experts",
@@ -33,6 +34,7 @@ def described(family: str, draw: Random) -> dict[str, Any]:
         "n_layers": n_layers, "n_heads": heads, "n_kv_heads": kv,
         "full_n_kv_heads": kv, "d_model": heads * draw.choice([8, 24, 64]), "n_experts": experts,
         "experts_per_token": draw.randint(1, experts),
+        "linear_heads": heads, "linear_key_heads": kv, "shared_d_ff": draw.randint(0, 3),
     }  # fmt: skip
     entries = "compress_rates" in FIELDS[family]["also"].split()
     if entries:  # one key for all heads
@@ -53,6 +55,13 @@ def described(family: str, draw: Random) -> dict[str, Any]:
         made["vocab_size_per_layer_input"] = made.get("vocab_size", 262144)
     if entries:
         made |= _entries(made, draw)
+    if "states" in FIELDS[family] and isinstance(kinds := made.get("layer_types"), list):
+        made["layer_types"] = [
+            kind.replace("sliding", "linear") if draw.random() < 0.99 else kind for kind in kinds
+        ]
+    if "expand" in FIELDS[family]["also"].split():  # its heads are as wide as it says
+        made |= {"num_heads": heads, "hidden_size": known["d_model"]}
+        made["head_dim"] = 2 * known["d_model"] // heads
     for flag in ("multi_query", "new_decoder_architecture", "parallel_attn"):
         if flag in FIELDS[family]["also"] and draw.random() < 0.5:
             made[flag] = draw.choice([True, False, None])

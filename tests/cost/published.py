@@ -67,6 +67,14 @@ def mistral_yarn(theta: float, factor: float, trained: int, **rest: float) -> di
     return {"rope_parameters": yarn(factor, trained, llama_4_scaling_beta=0.1, **rest)}
 
 
+# Layers with a state of 32 heads, and rotations of a quarter of a head in the others.
+QWEN_HYBRID = {"head_dim": 256, "full_attention_interval": 4, "linear_num_value_heads": 32,
+               "linear_num_key_heads": 16, "linear_key_head_dim": 128,
+               "linear_value_head_dim": 128, "linear_conv_kernel_dim": 4,
+               "rope_theta": 10000000.0, "partial_rotary_factor": 0.25}  # fmt: skip
+SHARED = {"moe_intermediate_size": 512, "shared_expert_intermediate_size": 512}
+MINIMAX_BLOCKS = ("full_attn", "linear_attn", "mlp")
+THREE_STATES_THEN_ALL = [*["linear_attention"] * 3, "full_attention"]
 TIED = {"tie_word_embeddings": True}
 MILLION = {"rope_theta": 1000000.0}
 HALF_MILLION = {"rope_theta": 500000.0}
@@ -316,6 +324,42 @@ PUBLISHED: dict[str, dict[str, Any]] = {
             num_experts_per_tok=8, moe_intermediate_size=2048, **NO_GROUPS,
         ).items()
     },
+    "qwen3-next-80b-a3b": llama_like(
+        "qwen3_next", 1e-6, 2048, 48, 16, 2, 5120, 151936, 262144, **QWEN_HYBRID, num_experts=512,
+        num_experts_per_tok=10, norm_topk_prob=True, decoder_sparse_step=1, mlp_only_layers=[],
+        **SHARED,
+    ),
+    "qwen3.5-9b": llama_like("qwen3_5_text", 1e-6, 4096, 32, 16, 4, 12288, 248320, 262144,
+                             **QWEN_HYBRID),
+    "qwen3.5-35b-a3b": {
+        name: value
+        for name, value in llama_like(
+            "qwen3_5_moe_text", 1e-6, 2048, 40, 16, 2, 0, 248320, 262144, **QWEN_HYBRID,
+            num_experts=256, num_experts_per_tok=8, **SHARED,
+        ).items()
+        if name != "intermediate_size"  # all its layers have experts
+    },
+    "minimax-text-01": llama_like(
+        "minimax", 1e-5, 6144, 80, 64, 8, 9216, 200064, 10240000, head_dim=128,
+        rope_theta=10000000.0, num_local_experts=32, num_experts_per_tok=2,
+        layer_types=[*["linear_attention"] * 7, "full_attention"] * 10,
+        **{f"{block}_alpha_factor": 3.5565588200778455 for block in MINIMAX_BLOCKS},
+        **{f"{block}_beta_factor": 1.0 for block in MINIMAX_BLOCKS},
+    ),
+    "kimi-linear-48b-a3b": llama_like(
+        "kimi_linear", 1e-5, 2304, 27, 32, 32, 9216, 163840, 1048576, q_lora_rank=None, **LATENT,
+        linear_attn_config={"head_dim": 128, "num_heads": 32, "short_conv_kernel_size": 4,
+                            "full_attn_layers": [4, 8, 12, 16, 20, 24, 27],
+                            "kda_layers": [n for n in range(1, 27) if n % 4]},
+        num_experts=256, num_experts_per_tok=8, num_shared_experts=1, moe_intermediate_size=1024,
+        first_k_dense_replace=1, routed_scaling_factor=2.446,
+    ),
+    "olmo-hybrid-7b": llama_like("olmo_hybrid", 1e-6, 3840, 32, 30, 30, 11008, 100352, 65536,
+                                 linear_num_key_heads=30, linear_num_value_heads=30,
+                                 linear_key_head_dim=96, linear_value_head_dim=192,
+                                 linear_conv_kernel_dim=4, linear_allow_neg_eigval=True,
+                                 layer_types=THREE_STATES_THEN_ALL * 8,
+                                 rope_parameters={"rope_type": "default", "rope_theta": None}),
     "ministral-3-8b": llama_like("ministral3", 1e-5, 4096, 34, 32, 8, 14336, 131072, 262144,
                                  head_dim=128, sliding_window=None,
                                  **mistral_yarn(1000000.0, 16.0, 16384)),
@@ -387,6 +431,30 @@ def shape(fields: dict[str, Any]) -> tuple[int, ...]:
     else:
         kv_heads = fields.get("num_key_value_heads", fields.get("num_kv_heads", heads))
     return layers, width, heads, kv_heads, fields.get("head_dim", width // heads)
+
+
+def keeps_state(fields: dict[str, Any], layer: int) -> bool:
+    """Whether a layer keeps a state instead of keys and values."""
+    if "linear_attn_config" in fields:
+        return layer + 1 not in fields["linear_attn_config"]["full_attn_layers"]
+    if "full_attention_interval" in fields:
+        return (layer + 1) % int(fields["full_attention_interval"]) != 0
+    return "linear_attention" in fields.get("layer_types", ()) and bool(
+        fields["layer_types"][layer] == "linear_attention"
+    )
+
+
+def state_of(fields: dict[str, Any], context: int) -> tuple[int, int]:
+    """Numbers of a layer's state, in float32, and of what its convolution still needs."""
+    heads = fields.get("linear_num_value_heads", fields["num_attention_heads"])
+    size = fields.get("head_dim", 0)
+    if kimi := fields.get("linear_attn_config"):
+        fields = {**fields, "linear_conv_kernel_dim": kimi["short_conv_kernel_size"]}
+        heads, size = kimi["num_heads"], kimi["head_dim"]
+    key, value = (fields.get(f"linear_{of}_head_dim", size) for of in ("key", "value"))
+    taps = fields.get("linear_conv_kernel_dim", 1) - 1
+    channels = 2 * fields.get("linear_num_key_heads", heads) * key + heads * value
+    return heads * key * value, min(context, taps) * channels
 
 
 def sees_all(fields: dict[str, Any], layer: int) -> bool:

@@ -48,6 +48,12 @@ def real_caches(lib, model, batch, capacity, dtype="float32"):
         if model.source_of(layer) != layer:
             continue
         window = model.window_of(layer)
+        if own := model.linear_of(layer):
+            names = ("v_head_dim", "n_key_heads", "conv_kernel")
+            sizes = {name: getattr(own, name) for name in names}
+            cache = lib.StateCache(batch, own.n_heads, own.head_dim, **sizes, dtype=dtype)
+            caches.append(cache)
+            continue
         if model.attention == "mla":
             sizes = (batch, model.kv_lora_rank, model.qk_rope_head_dim, capacity)
             caches.append(lib.LatentCache(*sizes, dtype=dtype))

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mini_attn.config import LinearAttentionConfig
 from mini_attn.cost import active_parameter_count, cache_bytes, parameter_count
 from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS
@@ -19,6 +20,8 @@ from tests.cost.published import PUBLISHED
 COST_SIZES = (*COPIED, *LATENT, *COMPRESSED, *EXPERTS, "spans", "compress", "attention",
               "n_kv_heads", "biases", "window", "full_every", "full_layers",
               "n_dense_layers")  # fmt: skip
+STATE_SIZES = ("d_model", "n_heads", "head_dim", "v_head_dim", "n_key_heads", "conv_kernel",
+               "conv_bias", "bias", "out_bias", "norm_over", "decay")  # fmt: skip
 SMALL = {"vocab_size": 64, "hidden_size": 16, "num_hidden_layers": 6, "num_attention_heads": 4,
          "intermediate_size": 32, "max_position_embeddings": 128}  # fmt: skip
 
@@ -38,6 +41,13 @@ def test_a_published_file_gives_the_listed_sizes(name):
 def same_layers(config, read):
     """Compare a decoder's layers with the sizes that costs are counted from."""
     for layer, attention in enumerate(config.attentions):
+        theirs = read.linear_of(layer)
+        assert isinstance(attention, LinearAttentionConfig) == (theirs is not None)
+        if theirs:
+            assert [getattr(attention, name) for name in STATE_SIZES] == [
+                getattr(theirs, name) for name in STATE_SIZES
+            ]
+            continue
         sizes = SimpleNamespace(**read.named_sizes | read.kind_sizes(layer))
         assert getattr(attention, "window", None) == read.window_of(layer)
         assert attention.n_heads == read.n_heads
@@ -48,9 +58,10 @@ def same_layers(config, read):
             assert attention.n_kv_heads == sizes.n_kv_heads
             assert attention.out_bias == (read.biases in ("attention", "all"))
             assert attention.sinks == read.sinks
+            assert attention.out_gate == read.out_gate
 
 
-@pytest.mark.parametrize("family", [name for name in FAMILIES if "states" not in FIELDS[name]])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_costs_are_those_of_the_decoder_that_would_run(family):
     draw, runs = Random(family), 0
     for _ in range(100):
@@ -64,11 +75,14 @@ def test_costs_are_those_of_the_decoder_that_would_run(family):
         assert (config.d_model, config.vocab_size) == (read.d_model, read.vocab_size)
         assert config.layer_d_ff == tuple(map(read.d_ff_of, range(read.n_layers)))
         assert config.tie_embeddings == read.tied_embeddings
-        assert config.norm_placement == read.norm_placement
+        assert config.norm_placement == read.norm_placement or family == "olmo_hybrid"
+        for norms in config.layer_norms:
+            assert sum(norm is not None for norm in norms) == read.norms_per_layer
         experts = [layer for layer in config.layer_experts if layer is not None]
         assert len(experts) == (read.n_layers - read.n_dense_layers if read.n_experts else 0)
         for each in experts[:1]:
             assert (each.n_experts, each.d_ff) == (read.n_experts, read.expert_d_ff)
+            assert (each.shared_d_ff, each.shared_gate) == (read.shared_d_ff, read.shared_gate)
         assert cache_bytes(read, batch=1, context=7) > 0
     assert runs > 4
 

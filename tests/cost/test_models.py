@@ -29,10 +29,12 @@ from tests.cost.published import (
     PARAMETERS,
     PUBLISHED,
     first,
+    keeps_state,
     kept_shape,
     sees_all,
     shape,
     spans_of,
+    state_of,
 )
 
 
@@ -41,15 +43,27 @@ def numbers_from_source(fields, context):
     layers = shape(fields)[0]
     if "kv_lora_rank" in fields:
         latent = fields["kv_lora_rank"] + fields["qk_rope_head_dim"]
-        return layers * (latent + fields.get("index_head_dim", 0)) * context
+        states = [layer for layer in range(layers) if keeps_state(fields, layer)]
+        beside = sum(state_of(fields, context)[1] for _ in states)
+        latents = (layers - len(states)) * (latent + fields.get("index_head_dim", 0))
+        return latents * context + beside
     if "compress_ratios" in fields:
         return sum(numbers_of_spans(fields, span, context) for span in spans_of(fields))
     numbers = 0
     for layer in range(layers - fields.get("num_kv_shared_layers", 0)):
+        if keeps_state(fields, layer):
+            numbers += state_of(fields, context)[1]
+            continue
         kept = context if sees_all(fields, layer) else min(context, fields["sliding_window"])
         heads, key, value = kept_shape(fields, layer)
         numbers += heads * (key + value) * kept
     return numbers
+
+
+def states_from_source(fields, context):
+    """Numbers of the states of one sequence, whatever its length."""
+    states = sum(keeps_state(fields, layer) for layer in range(shape(fields)[0]))
+    return states * state_of(fields, context)[0] if states else 0
 
 
 def numbers_of_spans(fields, span, context):
@@ -109,6 +123,7 @@ def test_the_list_has_each_kind():
         "sinks": lambda m: m.sinks,
         "experts": lambda m: m.n_experts,
         "shared experts": lambda m: m.n_shared_experts,
+        "three states, then all": lambda m: m.linear and m.full_every == 4,
     }
     for kind, has in kinds.items():
         assert any(has(entry) for entry in MODELS.values()), kind
@@ -118,9 +133,11 @@ def test_the_list_has_each_kind():
 def test_cache_bytes_from_the_source_configuration(name):
     for context in (1, 100, 4095, 4096, 4097, 100_003):
         numbers = numbers_from_source(PUBLISHED[name], context)
+        states = states_from_source(PUBLISHED[name], context)
         for batch, dtype_bytes in ((1, 1), (7, 2), (1, 4)):
             use = {"batch": batch, "context": context, "dtype_bytes": dtype_bytes}
-            assert cost.cache_bytes(MODELS[name], **use) == batch * dtype_bytes * numbers
+            expected = batch * (dtype_bytes * numbers + 4 * states)
+            assert cost.cache_bytes(MODELS[name], **use) == expected
 
 
 @every
@@ -128,7 +145,7 @@ def test_the_factors_of_the_cache_that_shrink(name):
     fields, entry = PUBLISHED[name], MODELS[name]
     layers, _, heads, kv_heads, _ = shape(fields)
     smaller = {
-        "layers": "num_kv_shared_layers" in fields,
+        "layers": "num_kv_shared_layers" in fields or keeps_state(fields, 0),
         "entries": not all(sees_all(fields, layer) for layer in range(layers)),
         "values": "kv_lora_rank" in fields or kv_heads < heads,  # of an entry
     }
@@ -149,7 +166,8 @@ UNREAD = [name for name in MODELS if name not in READ]
 DENSE = {  # layers before the first one with experts that the reader refuses
     name: fields["first_k_dense_replace"]
     for name, fields in PUBLISHED.items()
-    if fields.get("first_k_dense_replace") and "index_topk" not in fields
+    if fields.get("first_k_dense_replace")
+    and not {"index_topk", "linear_attn_config"} & fields.keys()
 }
 
 
@@ -371,6 +389,12 @@ def scaled_down(name):
         sizes["rope"] = dataclasses.replace(entry.rope, rotary_dim=4)
     if entry.rope and entry.rope.rotated_pairs:
         sizes["rope"] = dataclasses.replace(entry.rope, rotated_pairs=2)
+    if entry.linear:
+        few = {"n_heads": 4, "head_dim": 8, "v_head_dim": 6, "decay": None}
+        few["n_key_heads"] = 2 if entry.linear.rule.shares_keys else 4
+        sizes["linear"] = dataclasses.replace(entry.linear, d_model=24, **few)
+        sizes["shared_d_ff"] = 7 if entry.shared_d_ff else 0
+        sizes |= {"full_layers": (1,)} if entry.full_layers else {}
     few = {"full_head_dim": 12, "full_n_kv_heads": 1, "per_layer_dim": 5}
     sizes |= {key: size for key, size in few.items() if getattr(entry, key)}
     if entry.n_kv_shared_layers:
@@ -408,11 +432,14 @@ def test_parameters_as_published(name):
     assert cost.parameter_count(MODELS[name]) == PARAMETERS[name]
 
 
-# In billions, from the models' pages in Hugging Face's documentation; of the last three from the
-# abstracts of their reports (arXiv 2606.19348, 2601.02780, 2602.15763).
+# In billions, from the models' pages in Hugging Face's documentation; of DeepSeek-V4, MiMo, GLM-5
+# and MiniMax from the abstracts of their reports (arXiv 2606.19348, 2601.02780, 2602.15763,
+# 2501.08313); of Qwen's and OLMo's hybrids from their names.
 BILLIONS = {"mistral-small-4": "119", "k-exaone": "236", "solar-open-100b": "102",
             "youtu-llm-2b": "1.96", "glm-4.7-flash": "30", "deepseek-v4-flash": "284",
-            "mimo-v2-flash": "309", "glm-5": "744"}  # fmt: skip
+            "mimo-v2-flash": "309", "glm-5": "744", "qwen3-next-80b-a3b": "80",
+            "qwen3.5-35b-a3b": "35", "qwen3.5-9b": "9", "minimax-text-01": "456",
+            "olmo-hybrid-7b": "7"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BILLIONS)
@@ -554,6 +581,19 @@ BAD = {
     "norms": ("gpt2", {"qk_norm": "all"}, "qk_norm must be one of .* got 'all'"),
     "cap of 0": ("gemma-2-9b", {"softcap": 0.0}, "softcap must be a positive"),
     "scale": ("gpt2", {"scale": float("nan")}, "scale must be a positive finite number .* nan"),
+    "a state of another width": (
+        "qwen3-next-80b-a3b",
+        {"d_model": 4096},
+        "all layers need one d_model, got 4096 and 2048",
+    ),
+    "no state": ("qwen3.5-9b", {"linear": "gated_delta"}, "linear must be a LinearAttentionConfig"),
+    "a state and readers": (
+        "qwen3.5-9b",
+        {"n_kv_shared_layers": 4},
+        "beside layers with a state no layer here .* n_kv_shared_layers = 4",
+    ),
+    "a gate of no expert": ("qwen3-next-80b-a3b", {"shared_d_ff": 0}, "shared_gate needs"),
+    "norms elsewhere": ("olmo-hybrid-7b", {"linear_norms": "behind"}, "linear_norms must be one"),
     "unknown variant": ("gpt2", {"attention": "linear"}, "variant must be one of mha, .*'linear'"),
 }
 

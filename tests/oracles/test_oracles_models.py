@@ -78,8 +78,8 @@ def kinds():
     """
     spoken, found = set(), []
     for name in sorted(MODELS, key=lambda name: MODELS[name].n_layers):
-        if MODELS[name].spans:  # their layers are compared one by one, without what lies between
-            continue
+        if MODELS[name].spans or MODELS[name].linear:
+            continue  # their layers are compared one by one, without what lies between
         model = MODELS[name]
         kind = (family(name), model.attention, bool(model.window), bool(model.n_experts))
         later = [pytest.mark.exhaustive] if kind[1:] in spoken else []
@@ -138,6 +138,7 @@ def test_flops_of_the_real_class(name):
 HEADS = [
     name for name, model in MODELS.items()
     if variant(model.attention).config_class == "AttentionConfig"
+    and not model.linear  # which that class does not allocate
     and (model.full_head_dim or model.v_head_dim == model.head_dim)  # it allocates one size
 ]  # fmt: skip
 

@@ -13,6 +13,7 @@ import transformers
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
 from mini_attn.config import LinearAttentionConfig
+from mini_attn.cost import parameter_count
 from mini_attn.errors import ConfigError
 from mini_attn.weights import config_from_hf, from_hf, model_from_hf, read_checkpoint, to_numpy
 from tests.oracles.hybrids import FULL, LINEAR, qwen, wide_from_the_start
@@ -118,9 +119,10 @@ def test_what_would_compute_something_else_is_refused(options: dict[str, Any], w
         config_from_hf({**SIZES, **options})
 
 
-def test_costs_of_its_file_are_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match="qwen3_next has layers that keep a state"):
-        model_from_hf(SIZES)
+def test_costs_of_its_file_count_what_its_class_has() -> None:
+    theirs, file = built("Qwen3Next", qwen("Qwen3Next", 2), 2)
+    count = sum(weight.numel() for weight in theirs.parameters())
+    assert parameter_count(model_from_hf(file)) == count
 
 
 def test_a_saved_model_runs_in_two_lines(tmp_path: Any) -> None:

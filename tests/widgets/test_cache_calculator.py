@@ -17,7 +17,7 @@ from mini_attn.variants import COUNTED, REGISTRY, variant
 from mini_attn.widgets import cache_calculator, data
 from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.cache_calculator import BITS, CacheCalculator, calculate
-from tests.cost.published import PUBLISHED, kept_shape, shape, spans_of
+from tests.cost.published import PUBLISHED, keeps_state, kept_shape, shape, spans_of
 from tests.javascript import run
 
 SCHEMA = load_schema("cache_calculator")
@@ -77,7 +77,8 @@ def test_every_model_on_several_devices() -> None:
     states = [{**DEFAULTS, "model": name, "ranks": n} for name in MODELS for n in counts]
     for state, figures in zip(states, compare(states), strict=True):
         model, ranks = MODELS[state["model"]], state["ranks"]
-        assert ("error" in figures) == bool(model.n_heads % ranks), state
+        refused = model.n_heads % ranks or (model.linear and ranks > 1)
+        assert ("error" in figures) == bool(refused), state
         if "error" not in figures:
             asked = {"ranks": ranks, "batch": state["batch"], "context": state["context"]}
             assert int(figures["total_bytes"]) == cost.device_cache_bytes(model, **asked)
@@ -332,13 +333,14 @@ def published_per_token(name: str) -> int:
     """Bytes of a token in bfloat16, worked out from the model's published config.json."""
     fields = PUBLISHED[name]
     layers = shape(fields)[0]
+    keeping = [layer for layer in range(layers) if not keeps_state(fields, layer)]
     if "kv_lora_rank" in fields:
         latent = fields["kv_lora_rank"] + fields["qk_rope_head_dim"]
-        return layers * (latent + fields.get("index_head_dim", 0)) * 2
+        return len(keeping) * (latent + fields.get("index_head_dim", 0)) * 2
     if "compress_ratios" in fields:  # entries of 4 tokens have a smaller one beside
         sizes = {4: fields["head_dim"] + fields["index_head_dim"], 128: fields["head_dim"]}
         return sum(2 * sizes[span] // span for span in spans_of(fields) if span)
-    keeping = range(layers - fields.get("num_kv_shared_layers", 0))
+    keeping = keeping[: layers - fields.get("num_kv_shared_layers", 0)]
     kept = [kept_shape(fields, layer) for layer in keeping]
     return sum(heads * (key + value) * 2 for heads, key, value in kept)
 

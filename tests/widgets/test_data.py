@@ -89,6 +89,16 @@ def held_of_span(layouts, entry, span, context):
     return numbers
 
 
+def held_as_state(layouts, sizes, context):
+    """Numbers of two bytes of a layer with a state: its own have four, whatever the tokens."""
+    numbers = 0
+    for field in layouts[sizes["attention"]]["cache"]:
+        each = math.prod(sizes[key] for key in field["factors"]) * (2 if field["wide"] else 1)
+        kept = 1 if field["once"] else min(context, sizes[field["last"]] - field["less"])
+        numbers += each * kept
+    return numbers
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("context", [1, 4097])
 def test_layouts_alone_give_the_bytes(name, context):
@@ -102,6 +112,9 @@ def test_layouts_alone_give_the_bytes(name, context):
     numbers = sum(held_of_span(layouts, entry, span, context) for span in entry.get("spans", ()))
     for i in range(entry["n_layers"] * ("spans" not in entry) - entry.get("shared_layers", 0)):
         every, full = entry["full_every"], i in entry.get("full_layers", ())
+        if "linear" in entry and not full and (not every or (i + 1) % every):
+            numbers += held_as_state(layouts, entry["linear"], context)
+            continue
         windowed = layout["length_rule"] == "window" and not full and (not every or (i + 1) % every)
         sizes, kept = (entry, min(context, entry["window"])) if windowed else (large, context)
         each = (math.prod(sizes[key] for key in field["factors"]) for field in layout["cache"])

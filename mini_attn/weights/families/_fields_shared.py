@@ -60,7 +60,19 @@ BASE: Sizes = {
     "index_n_heads": {"is": 0},
     "index_head_dim": {"is": 0},
     "index_topk": {"is": 0},
-    "states": {"is": False},
+    "states": {"is": "none"},
+    "linear_kind": {"is": ""},
+    "linear_heads": {"is": 0},
+    "linear_key_heads": {"is": "linear_heads"},
+    "linear_head_dim": {"is": 0},
+    "linear_v_head_dim": {"is": "linear_head_dim"},
+    "conv_kernel": {"is": 1},
+    "conv_bias": {"is": False},
+    "linear_bias": {"is": False},
+    "linear_norm_over": {"is": None},
+    "out_gate": {"is": False},
+    "shared_d_ff": {"is": 0},
+    "shared_gate": {"is": False},
 }
 
 BIAS: Sizes = {"attention_bias": {"key": "attention_bias", "default": False}}

@@ -10,10 +10,24 @@ from typing import Any
 
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
-from mini_attn.weights._described import flag
-from mini_attn.weights._layer_lists import FULL, SLIDING, check_layers, check_window, layer_windows
+from mini_attn.weights._described import flag, mapping
+from mini_attn.weights._layer_lists import (
+    FULL,
+    LINEAR,
+    SLIDING,
+    check_layers,
+    check_window,
+    layer_windows,
+)
 from mini_attn.weights.compressed import HEAVY, SPARSE, kinds_of, rates_of
 from mini_attn.weights.families._sizes import size
+
+STATE_WORDS = {
+    "head_dim": "linear_head_dim",
+    "num_heads": "linear_num_heads",
+    "short_conv_kernel_size": "linear_conv_kernel_dim",
+    "full_attn_layers": "full_attn_layers",
+}
 
 
 def windows_of(config: Mapping[str, Any], n_layers: int) -> list[int | None]:
@@ -94,6 +108,12 @@ def sparse_of(config: Mapping[str, Any], n_layers: int) -> list[bool]:
             return [layer > 0 for layer in range(n_layers)]
         check_layers("moe_layer_freq", flags, n_layers, (0, 1))
         return [bool(flag) for flag in flags[:n_layers]]
+    if size(config, "dense") == "named":
+        kinds = size(config, "sparse_layers")
+        if kinds is None:
+            return [layer >= size(config, "n_dense_layers") for layer in range(n_layers)]
+        check_layers("mlp_layer_types", kinds, n_layers, ("dense", "sparse"))
+        return [kind == "sparse" for kind in kinds[:n_layers]]
     step, plain = size(config, "sparse_every"), size(config, "dense_layers")
     plain = [] if plain is None else plain
     if not isinstance(plain, list | tuple):
@@ -101,6 +121,48 @@ def sparse_of(config: Mapping[str, Any], n_layers: int) -> list[bool]:
     for layer in plain:
         check_count("mlp_only_layers", layer, least=0)
     return [layer not in plain and (layer + 1) % step == 0 for layer in range(n_layers)]
+
+
+def states_of(config: Mapping[str, Any], n_layers: int) -> list[bool]:
+    """Return whether each layer keeps a state; where a file lists none, in what turn."""
+    rule, stored = size(config, "states"), size(config, "n_layers")
+    if rule in ("none", "everywhere"):
+        return [rule == "everywhere"] * n_layers
+    kinds = size(config, "layer_types")
+    if kinds is None:
+        every, listed = size(config, "full_every"), config.get("full_attn_layers")
+        if rule == "after_each" and isinstance(listed, list | tuple):  # counted from 1
+            full = [layer + 1 in listed for layer in range(stored)]
+        elif rule == "behind_each":  # a state in every second layer, from the second on
+            full = [layer % 2 == 0 for layer in range(stored)]
+        else:
+            first = every if rule == "after_each" else every - 1
+            full = [layer >= first and (layer - first) % every == 0 for layer in range(stored)]
+        kinds = [FULL if keeps else LINEAR for keeps in full]
+        if rule == "in_turn_or_last" and FULL not in kinds:
+            kinds[-1] = FULL
+    check_layers("layer_types", kinds, n_layers, (FULL, LINEAR))
+    return [kind == LINEAR for kind in kinds[:n_layers]]
+
+
+def flattened(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a configuration with what Kimi Linear's released file has in a part of its own."""
+    if config["model_type"] != "kimi_linear":
+        return config
+    given = mapping("linear_attn_config", config.get("linear_attn_config") or {})
+    return {**config, **{ours: given[name] for name, ours in STATE_WORDS.items() if name in given}}
+
+
+def state_dims_of(config: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the size of a key and of a value where there is a state.
+
+    What a file leaves out follows from the width: OLMo Hybrid's values are twice as long as keys.
+    """
+    key, value = size(config, "linear_head_dim"), size(config, "linear_v_head_dim")
+    if not key:
+        share = int(0.75 * size(config, "d_model") / size(config, "linear_key_heads"))
+        key = check_count("linear_key_head_dim", share)
+    return key, value or 2 * key
 
 
 def kv_heads_of(config: Mapping[str, Any]) -> int:

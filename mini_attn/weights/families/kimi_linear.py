@@ -7,26 +7,26 @@ from typing import Any
 
 from mini_attn.config import DecoderConfig, ExpertConfig, LatentConfig, LinearAttentionConfig
 from mini_attn.errors import ConfigError
-from mini_attn.weights._described import activation, count, flag, mapping, number
-from mini_attn.weights._layer_lists import FULL, LINEAR, check_layers
+from mini_attn.weights._described import activation, count, flag, number
 from mini_attn.weights.families._family import Family
 from mini_attn.weights.families._fields_shared import LATENT, LISTED, Sizes, like
+from mini_attn.weights.families._rules import flattened, sparse_of, states_of
 from mini_attn.weights.families._sizes import size
 from mini_attn.weights.hybrid import from_hybrid
 
 NAME = "kimi_linear"
-DENSE, SPARSE = "dense", "sparse"
 
 FIELDS: dict[str, Sizes] = {
     NAME: like(
         LATENT, LISTED,
-        {"states": {"is": True},
+        {"linear_kind": {"is": "kimi_delta"}, "full_every": {"is": 4},
          "q_lora_rank": {"key": "q_lora_rank", "default": None, "null": None},
          "max_context": {
              "key": ["max_position_embeddings", "model_max_length"], "default": 1048576},
          "n_experts": {"key": ["num_local_experts", "num_experts"], "default": 256},
-         "n_shared_experts": {
-             "key": ["n_shared_experts", "num_shared_experts"], "default": 1, "least": 0},
+         "shared_d_ff": {
+             "key": ["n_shared_experts", "num_shared_experts"], "default": 1, "least": 0,
+             "times": "expert_d_ff"},
          "experts_per_token": {
              "key": ["num_experts_per_tok", "num_experts_per_token"], "default": 8},
          "expert_d_ff": {"key": "moe_intermediate_size", "default": 1024},
@@ -37,29 +37,25 @@ FIELDS: dict[str, Sizes] = {
          "sparse_layers": {"list": "mlp_layer_types"}},
         also="linear_attn_config moe_renormalize num_expert_group moe_router_activation_func "
         "mla_use_nope use_grouped_topk",
+        states="after_each", dense="named", router_bias=True,
     )
 }  # fmt: skip
-WORDS = {  # of the released file's linear_attn_config
-    "head_dim": "linear_head_dim",
-    "num_heads": "linear_num_heads",
-    "short_conv_kernel_size": "linear_conv_kernel_dim",
-}
 
 
 def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     """Return the decoder that a file describes."""
-    given = mapping("linear_attn_config", config.get("linear_attn_config") or {})
-    config = {**config, **{ours: given[name] for name, ours in WORDS.items() if name in given}}
+    config = flattened(config)
     hidden_act, eps = activation(config, "hidden_act", "silu"), number(config, "rms_norm_eps", 1e-5)
     _refuse(config, hidden_act)
-    layers = {FULL: _latent(config), LINEAR: _delta(config, eps)}
+    full, state = _latent(config), _delta(config, eps)
     experts = tuple(
-        _experts(config, hidden_act) if kind == SPARSE else None for kind in _mlps(config, n_layers)
+        _experts(config, hidden_act) if sparse else None for sparse in sparse_of(config, n_layers)
     )
+    attentions = tuple(state if keeps else full for keeps in states_of(config, n_layers))
     return DecoderConfig(
         size(config, "vocab_size"),
         n_layers,
-        tuple(layers[kind] for kind in _kinds(config, given, n_layers)),
+        attentions[0] if len(set(attentions)) == 1 else attentions,
         d_ff=size(config, "d_ff"),
         max_positions=size(config, "max_context"),
         mlp="gated",
@@ -90,27 +86,6 @@ def _refuse(config: Mapping[str, Any], hidden_act: str) -> None:
         raise ConfigError(f"{named} = {groups}: experts here are not chosen by groups")
 
 
-def _kinds(config: Mapping[str, Any], given: Mapping[str, Any], n_layers: int) -> list[str]:
-    """Return each layer's kind; the released file counts layers from 1."""
-    kinds, full = size(config, "layer_types"), given.get("full_attn_layers")
-    if kinds is None and isinstance(full, list | tuple):
-        kinds = [FULL if layer + 1 in full else LINEAR for layer in range(n_layers)]
-    elif kinds is None:
-        kinds = [FULL if layer and layer % 4 == 0 else LINEAR for layer in range(n_layers)]
-    check_layers("layer_types", kinds, n_layers, (FULL, LINEAR))
-    return list(kinds[:n_layers])
-
-
-def _mlps(config: Mapping[str, Any], n_layers: int) -> list[str]:
-    """Return whether each layer has an MLP or experts."""
-    kinds = size(config, "sparse_layers")
-    if kinds is None:
-        dense = size(config, "n_dense_layers")
-        kinds = [DENSE if layer < dense else SPARSE for layer in range(n_layers)]
-    check_layers("mlp_layer_types", kinds, n_layers, (DENSE, SPARSE))
-    return list(kinds[:n_layers])
-
-
 def _latent(config: Mapping[str, Any]) -> LatentConfig:
     """Return a layer that sees all, through a latent; its norms add what its class does."""
     return LatentConfig(
@@ -132,7 +107,7 @@ def _delta(config: Mapping[str, Any], eps: float) -> LinearAttentionConfig:
         size(config, "d_model"),
         size(config, "linear_heads"),
         size(config, "linear_head_dim"),
-        "kimi_delta",
+        size(config, "linear_kind"),
         conv_kernel=size(config, "conv_kernel"),
         eps=eps,
     )
@@ -148,7 +123,7 @@ def _experts(config: Mapping[str, Any], hidden_act: str) -> ExpertConfig:
         routing="sigmoid_normalised",
         activation=hidden_act,
         router_bias=True,
-        shared_d_ff=size(config, "n_shared_experts") * width,
+        shared_d_ff=size(config, "shared_d_ff"),
         routed_scale=number(config, "routed_scaling_factor", 2.446),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mini_attn.config import DecoderConfig, LinearAttentionConfig
 from mini_attn.errors import ConfigError
-from mini_attn.weights._described import activation, flag, number
+from mini_attn.weights._described import activation, count, flag, number
 from mini_attn.weights.families._family import Family
 from mini_attn.weights.families._fields_shared import Sizes
 from mini_attn.weights.families._sizes import size
@@ -19,21 +19,28 @@ ANY = 2**20  # tokens: nothing in these layers has a longest text
 
 FIELDS: dict[str, Sizes] = {
     NAME: {
-        "states": {"is": True},
+        "states": {"is": "everywhere"},
+        "linear_kind": {"is": "mamba2"},
         "n_layers": {"key": "num_hidden_layers", "default": 64},
         "d_model": {"key": "hidden_size", "default": 4096},
         "n_heads": {"key": "num_heads", "default": 128},
-        "v_head_dim": {"key": "head_dim", "default": 64},
+        "n_kv_heads": {"is": "n_heads"},
+        "linear_heads": {"is": "n_heads"},
         "head_dim": {"key": "state_size", "default": 128},
+        "linear_head_dim": {"is": "head_dim"},
+        "v_head_dim": {"key": "head_dim", "default": 64},
+        "linear_v_head_dim": {"is": "v_head_dim"},
         "linear_key_heads": {"key": "n_groups", "default": 8},
         "conv_kernel": {"key": "conv_kernel", "default": 4},
-        "expand": {"key": "expand", "default": 2},
         "vocab_size": {"key": "vocab_size", "default": 32768},
-        "attention_bias": {"key": "use_bias", "default": False},
+        "max_context": {"is": ANY},
+        "d_ff": {"is": 1},
+        "mlp_matrices": {"is": 0},
+        "linear_bias": {"key": "use_bias", "default": False},
         "conv_bias": {"key": "use_conv_bias", "default": True},
         "also": "layer_norm_epsilon hidden_act residual_in_fp32 rescale_prenorm_residual "
         "time_step_rank time_step_min time_step_max time_step_floor time_step_limit chunk_size "
-        "rms_norm norm_before_gate",
+        "rms_norm norm_before_gate expand",
     }
 }
 
@@ -42,7 +49,7 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     """Return the decoder that a file describes."""
     _refuse(config)
     d_model, eps = size(config, "d_model"), number(config, "layer_norm_epsilon", 1e-5)
-    bias = size(config, "attention_bias")
+    bias = size(config, "linear_bias")
     layer = LinearAttentionConfig(
         d_model,
         size(config, "n_heads"),
@@ -80,7 +87,7 @@ def _refuse(config: Mapping[str, Any]) -> None:
         raise ConfigError(f"time_step_limit = {limit!s:.60}: steps here have no bounds")
     if not flag(config, "rms_norm", True) or flag(config, "norm_before_gate", False):
         raise ConfigError("rms_norm and norm_before_gate: the output here is gated, then normed")
-    inner = size(config, "d_model") * size(config, "expand")
+    inner = size(config, "d_model") * count(config, "expand", 2)
     heads, width = size(config, "n_heads"), size(config, "v_head_dim")
     if inner != heads * width:
         raise ConfigError(

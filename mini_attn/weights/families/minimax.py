@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mini_attn.config import AttentionConfig, DecoderConfig, ExpertConfig, LinearAttentionConfig
+from mini_attn.config.linear import lightning_decay
 from mini_attn.errors import ConfigError
 from mini_attn.weights._described import activation, number
-from mini_attn.weights._layer_lists import FULL, LINEAR, check_layers
 from mini_attn.weights.families._family import Family
 from mini_attn.weights.families._fields_shared import (
     LISTED,
@@ -19,6 +19,7 @@ from mini_attn.weights.families._fields_shared import (
     like,
     window,
 )
+from mini_attn.weights.families._rules import states_of
 from mini_attn.weights.families._sizes import size
 from mini_attn.weights.hf_rope import rope_from_hf
 from mini_attn.weights.hybrid import from_hybrid
@@ -29,9 +30,12 @@ EPS = 1e-6  # of the norm of the state's output, whatever the file says of the o
 FIELDS: dict[str, Sizes] = {
     NAME: like(
         UNBIASED, kv_heads(8), LISTED, window(None), chosen(8, 2),
-        {"states": {"is": True}, "expert_d_ff": "intermediate_size"},
+        {"expert_d_ff": "intermediate_size", "linear_heads": {"is": "n_heads"},
+         "linear_head_dim": {"is": "head_dim"}},
         also="block_size full_attn_alpha_factor full_attn_beta_factor linear_attn_alpha_factor "
         "linear_attn_beta_factor mlp_alpha_factor mlp_beta_factor",
+        states="behind_each", linear_kind="lightning", linear_norm_over="width", windows="one",
+        norm_placement="stream",
     )
 }  # fmt: skip
 
@@ -41,14 +45,12 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     hidden_act, eps = activation(config, "hidden_act", "silu"), number(config, "rms_norm_eps", 1e-5)
     if hidden_act != "silu":
         raise ConfigError(f"hidden_act = {hidden_act!r}: lightning attention here has silu")
-    kinds = _kinds(config, n_layers)
+    states = states_of(config, n_layers)
     full = _attention(config, eps)
     return DecoderConfig(
         size(config, "vocab_size"),
         n_layers,
-        tuple(
-            full if kind == FULL else _lightning(config, layer) for layer, kind in enumerate(kinds)
-        ),
+        tuple(_lightning(config, layer) if keeps else full for layer, keeps in enumerate(states)),
         d_ff=size(config, "d_ff"),
         max_positions=size(config, "max_context"),
         mlp="gated",
@@ -66,22 +68,13 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
             routing="softmax_normalised",
             activation=hidden_act,
         ),
-        stream_scales=tuple(_scales(config, kind) for kind in kinds),
+        stream_scales=tuple(_scales(config, keeps) for keeps in states),
     )
 
 
-def _kinds(config: Mapping[str, Any], n_layers: int) -> list[str]:
-    """Return each layer's kind; where a file says nothing, every second keeps a state."""
-    kinds = size(config, "layer_types")
-    if kinds is None:
-        kinds = [LINEAR if layer % 2 else FULL for layer in range(n_layers)]
-    check_layers("layer_types", kinds, n_layers, (FULL, LINEAR))
-    return list(kinds[:n_layers])
-
-
-def _scales(config: Mapping[str, Any], kind: str) -> tuple[float, ...]:
+def _scales(config: Mapping[str, Any], keeps: bool) -> tuple[float, ...]:
     """Factors of the stream and of what is added to it, around a layer's two blocks."""
-    names = (f"{'full' if kind == FULL else 'linear'}_attn", "mlp")
+    names = (f"{'linear' if keeps else 'full'}_attn", "mlp")
     return tuple(
         number(config, f"{name}_{factor}_factor", 1)
         for name in names
@@ -105,15 +98,14 @@ def _attention(config: Mapping[str, Any], eps: float) -> AttentionConfig:
 
 def _lightning(config: Mapping[str, Any], layer: int) -> LinearAttentionConfig:
     """Return a layer with a state: the later it is, the less it forgets."""
-    heads, layers = size(config, "n_heads"), size(config, "n_layers")
-    share = 1 - layer / (layers - 1 + 1e-5) + 1e-5
+    heads = size(config, "n_heads")
     return LinearAttentionConfig(
         size(config, "d_model"),
         heads,
         size(config, "head_dim"),
-        "lightning",
-        decay=tuple(2 ** (-8 * (head + 1) / heads) * share for head in range(heads)),
-        norm_over="width",
+        size(config, "linear_kind"),
+        decay=lightning_decay(heads, layer, size(config, "n_layers")),
+        norm_over=size(config, "linear_norm_over"),
         eps=EPS,
     )
 

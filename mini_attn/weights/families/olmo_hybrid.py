@@ -8,11 +8,10 @@ from typing import Any
 
 from mini_attn.config import AttentionConfig, DecoderConfig
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_count
-from mini_attn.weights._described import activation, count, flag, number
-from mini_attn.weights._layer_lists import FULL, LINEAR, check_layers
+from mini_attn.weights._described import activation, flag, number
 from mini_attn.weights.families._family import Family
 from mini_attn.weights.families._fields_shared import BIAS, LISTED, LLAMA, Sizes, like
+from mini_attn.weights.families._rules import states_of
 from mini_attn.weights.families._sizes import size
 from mini_attn.weights.families.llama import Relative, gated
 from mini_attn.weights.families.qwen_hybrid import delta_of
@@ -25,16 +24,17 @@ EPS = 1e-5  # of the norm of the state's output, whatever the file says of the o
 FIELDS: dict[str, Sizes] = {
     NAME: like(
         LLAMA, BIAS, LISTED,
-        {"states": {"is": True}, "window": {"is": None},
+        {"window": {"is": None},
          "linear_heads": {"key": "linear_num_value_heads", "default": None, "null": "n_heads"},
          "linear_key_heads": {"key": "linear_num_key_heads", "default": None, "null": "n_heads"},
          "linear_head_dim": {"key": "linear_key_head_dim", "default": None, "null": 0},
          "linear_v_head_dim": {
-             "key": "linear_value_head_dim", "default": None, "null": "2 * linear_head_dim"},
+             "key": "linear_value_head_dim", "default": None, "null": 0},
          "conv_kernel": {"key": "linear_conv_kernel_dim", "default": 4}},
         also="linear_a_log_min linear_a_log_max linear_dt_min linear_dt_max linear_dt_init_floor "
         "linear_allow_neg_eigval",
-        qk_norm="width",
+        states="in_turn_or_last", full_every=4, linear_kind="gated_delta", qk_norm="width",
+        norm_placement="after",
     )
 }  # fmt: skip
 
@@ -43,29 +43,13 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     """Return the decoder that a file describes."""
     if activation(config, "hidden_act", "silu") != "silu":
         raise ConfigError(f"hidden_act = {config['hidden_act']!r}: convolutions here end with silu")
-    if not count(config, "linear_key_head_dim", None):
-        width = int(0.75 * size(config, "d_model") / size(config, "linear_key_heads"))
-        config = {**config, "linear_key_head_dim": check_count("linear_key_head_dim", width)}
-    kinds = _kinds(config, n_layers)
+    states = states_of(config, n_layers)
     replaces = flag(config, "linear_allow_neg_eigval", True)
-    layers = {
-        FULL: _attention(config),
-        LINEAR: delta_of(config, EPS, negative_eigenvalues=replaces),
-    }
-    whole = gated(config, n_layers, tuple(layers[kind] for kind in kinds), Relative())
-    placed = {FULL: "after", LINEAR: "before"}
-    return replace(whole, norm_placement=tuple(placed[kind] for kind in kinds))
-
-
-def _kinds(config: Mapping[str, Any], n_layers: int) -> list[str]:
-    """Return each layer's kind; where a file says nothing, every fourth sees all, or the last."""
-    kinds = size(config, "layer_types")
-    if kinds is None:
-        stored = size(config, "n_layers")
-        kinds = [FULL if layer % 4 == 3 else LINEAR for layer in range(stored)]
-        kinds[-1] = kinds[-1] if FULL in kinds else FULL
-    check_layers("layer_types", kinds, n_layers, (FULL, LINEAR))
-    return list(kinds[:n_layers])
+    full, state = _attention(config), delta_of(config, EPS, negative_eigenvalues=replaces)
+    layers = tuple(state if keeps else full for keeps in states)
+    whole = gated(config, n_layers, layers, Relative())
+    placed = tuple("before" if keeps else size(config, "norm_placement") for keeps in states)
+    return replace(whole, norm_placement=placed)
 
 
 def _attention(config: Mapping[str, Any]) -> AttentionConfig:

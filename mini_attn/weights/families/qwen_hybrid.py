@@ -8,16 +8,16 @@ from typing import Any
 from mini_attn.config import AttentionConfig, DecoderConfig, ExpertConfig, LinearAttentionConfig
 from mini_attn.errors import ConfigError
 from mini_attn.weights._described import activation, flag, number
-from mini_attn.weights._layer_lists import FULL, LINEAR, check_layers
 from mini_attn.weights.families._family import Family
 from mini_attn.weights.families._fields_shared import BIAS, LISTED, LLAMA, Sizes, chosen, like
-from mini_attn.weights.families._rules import sparse_of
+from mini_attn.weights.families._rules import sparse_of, state_dims_of, states_of
 from mini_attn.weights.families._sizes import size
 from mini_attn.weights.hf_rope import rope_from_hf
 from mini_attn.weights.hybrid import from_hybrid
 
 STATES: Sizes = {  # sizes of the layers that keep a state
-    "states": {"is": True},
+    "states": {"is": "in_turn"},
+    "linear_kind": {"is": "gated_delta"},
     "linear_heads": {"key": "linear_num_value_heads", "default": 32},
     "linear_key_heads": {"key": "linear_num_key_heads", "default": 16},
     "linear_head_dim": {"key": "linear_key_head_dim", "default": 128},
@@ -32,6 +32,7 @@ _SHARED: Sizes = like(
      "max_context": {"key": "max_position_embeddings", "default": 32768},
      "full_every": {"key": "full_attention_interval", "default": 4},
      "window": {"is": None}},
+    out_gate=True,
     also="attn_output_gate mamba_ssm_dtype mtp_num_hidden_layers mtp_use_dedicated_embeddings "
     "mlp_only_layers output_gate_type",
     qk_norm="head",
@@ -39,6 +40,7 @@ _SHARED: Sizes = like(
 _EXPERTS: Sizes = chosen(512, 10) | {
     "expert_d_ff": {"key": "moe_intermediate_size", "default": 512},
     "shared_d_ff": {"key": "shared_expert_intermediate_size", "default": 512},
+    "shared_gate": {"is": True},
 }
 FIELDS: dict[str, Sizes] = {
     "qwen3_next": like(
@@ -71,9 +73,8 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     hidden_act, eps = activation(config, "hidden_act", "silu"), number(config, "rms_norm_eps", 1e-6)
     if hidden_act != "silu":
         raise ConfigError(f"hidden_act = {hidden_act!r}: convolutions here are followed by silu")
-    kinds = kinds_of(config, n_layers)
-    layers = {FULL: _attention(config, eps), LINEAR: delta_of(config, eps)}
-    attentions = tuple(layers[kind] for kind in kinds)
+    full, state = _attention(config, eps), delta_of(config, eps)
+    attentions = tuple(state if keeps else full for keeps in states_of(config, n_layers))
     experts = tuple(
         _experts(config, hidden_act) if sparse else None for sparse in _sparse(config, n_layers)
     )
@@ -90,27 +91,19 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
         eps=eps,
         tie_embeddings=size(config, "tied_embeddings"),
         mlp_bias=False,
-        experts=experts if any(experts) else None,
+        experts=experts if len(set(experts)) > 1 else experts[0],
     )
-
-
-def kinds_of(config: Mapping[str, Any], n_layers: int) -> list[str]:
-    """Return whether each layer sees all or keeps a state."""
-    every, kinds = size(config, "full_every"), size(config, "layer_types")
-    if kinds is None:
-        kinds = [LINEAR if (layer + 1) % every else FULL for layer in range(n_layers)]
-    check_layers("layer_types", kinds, n_layers, (FULL, LINEAR))
-    return list(kinds[:n_layers])
 
 
 def delta_of(config: Mapping[str, Any], eps: float, **options: Any) -> LinearAttentionConfig:
     """Return a layer with the gated delta rule."""
+    key, value = state_dims_of(config)
     return LinearAttentionConfig(
         size(config, "d_model"),
         size(config, "linear_heads"),
-        size(config, "linear_head_dim"),
-        "gated_delta",
-        v_head_dim=size(config, "linear_v_head_dim"),
+        key,
+        size(config, "linear_kind"),
+        v_head_dim=value,
         n_key_heads=size(config, "linear_key_heads"),
         conv_kernel=size(config, "conv_kernel"),
         eps=eps,

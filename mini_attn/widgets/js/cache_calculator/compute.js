@@ -17,6 +17,7 @@ export const BITS = {
 };
 const BLOCK = 16; // tokens of a page, where sequences share a prefix
 const GB = 1_000_000_000;
+const LONG = 4096; // tokens: more than any convolution looks back
 
 // Sizes that some variants alone have, each once, as the registry lists them.
 export const OWN_SIZES = [...new Map(layouts.flatMap(({ sizes }) => sizes.map((size) => [size.name, size]))).values()];
@@ -58,10 +59,22 @@ function kindsBySpan(sizes) {
   });
 }
 
+// Layers with a state among others: as many as no turn and no list names.
+function kindsByState(sizes, windowed) {
+  const { n_layers, full_every, full_layers = [], linear } = sizes;
+  const full = full_layers.length || (full_every ? Math.floor(n_layers / full_every) : 0);
+  const own = { ...sizes, k_eq_v: false, out_gate: false, sinks: false, ...linear, n_kv_heads: linear.n_heads };
+  return [
+    { layers: full, keeps: full, window: windowed ? sizes.window : null, sizes },
+    { layers: n_layers - full, keeps: n_layers - full, window: null, sizes: own, plain: sizes },
+  ].filter(({ layers }) => layers);
+}
+
 // The kinds of layers, those that see all first: how many there are, how many of them keep a cache
 // of their own, the window, and the sizes of a layer.
 export function kindsOf(sizes, windowed, shared) {
   if (sizes.spans?.length) return kindsBySpan(sizes);
+  if (sizes.linear?.attention) return kindsByState(sizes, windowed);
   const { n_layers, full_every, full_layers = [], full_head_dim, full_n_kv_heads } = sizes;
   const fullIn = (first) => {
     if (!windowed) return first;
@@ -110,7 +123,9 @@ function effectiveSizes(state) {
   if (sizes.n_heads % sizes.ranks) {
     throw new Contradiction(`${sizes.ranks} devices cannot share ${sizes.n_heads} query heads evenly.`);
   }
-  if (sizes.ranks > 1 && layout.length_rule === "state") {
+  const states = layout.length_rule === "state" || Boolean(sizes.linear?.attention);
+  if (states) sizes.shared = 0; // a state can't be shared, and the pages of others aren't
+  if (sizes.ranks > 1 && states) {
     throw new Contradiction(`How ${sizes.ranks} devices would split a state isn't counted here: choose 1 device.`);
   }
   if (!layout.shares_layers) sizes.shared_layers = 0;
@@ -175,6 +190,8 @@ function wholeBytes(numbers, bits) {
   return size / 32n;
 }
 
+// Layers whose cache doesn't grow, as they write into a state.
+export const isState = ({ fields }) => fields.some(({ wide }) => wide);
 const bytesOf = (terms, sequences, bits) => wholeBytes(numbersOf(terms, sequences, false), bits)
   + wholeBytes(numbersOf(terms, sequences, true), wideBits(bits));
 
@@ -204,7 +221,7 @@ function byteCurve(kinds, batch, bits) {
 function longestContext(kinds, batch, bits, most) {
   const fits = (context) => quartersOf(layerTerms(kinds, context), BigInt(batch), bits) <= most;
   const rings = kinds.every(({ window, fields }) => window !== null || fields.every(({ last }) => last !== null));
-  if (rings && fits(kinds[0].sizes.window)) return null;
+  if (rings && fits(kinds[0].sizes.window || LONG)) return null;
   let [low, high] = [0, 1];
   while (fits(high)) [low, high] = [high, 2 * high];
   while (high - low > 1) {
@@ -217,7 +234,7 @@ function longestContext(kinds, batch, bits, most) {
 // The same layers with a key/value head for each query head, all of which keep all tokens.
 function plainOf(kinds) {
   const mha = LAYOUTS.get("mha");
-  return kinds.map(({ layers, sizes }) => {
+  return kinds.map(({ layers, sizes: own, plain: sizes = own }) => {
     const plain = { ...sizes, n_kv_heads: sizes.n_heads / sizes.ranks, shared: 0 };
     return { keeps: layers, window: null, sizes: plain, fields: fieldNumbers(mha, plain) };
   });
@@ -242,6 +259,7 @@ export function cacheCost(state) {
     device_name: device ? device.name : `${sizes.device_gb} GB of memory`,
     bytes_per_token: tokenBytes(kinds, bits),
     total_bytes: total,
+    state_bytes: bytesOf(terms.filter(isState), BigInt(sizes.batch), bits),
     weight_bytes: weights,
     device_bytes: memory,
     left_bytes: left,

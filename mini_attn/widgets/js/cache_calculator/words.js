@@ -1,6 +1,6 @@
 // The calculator in words and numbers: units, the formula with its numbers put in, the
 // sentence that is read aloud and the table. The picture writes the same words.
-import { BITS, OWN, OWN_SIZES, spansOf, wideBits } from "./compute.js";
+import { BITS, OWN, OWN_SIZES, isState, spansOf, wideBits } from "./compute.js";
 
 const SAID = OWN_SIZES.filter(({ word }) => word);
 const FACTOR_WORDS = {
@@ -31,6 +31,8 @@ const WHY = {
   "shared complete blocks": "their means are stored with the pages of the shared prefix, once",
   "last tokens": "no more than a window or an unfinished entry needs, however long the sequence is",
   entries: "one for each complete span of tokens",
+  "attention layers": "these layers keep every token",
+  "layers with a state": "what they keep doesn't grow with the tokens",
   "state values": "one matrix per head, in float32 at least, however long the sequence is",
   values: "in one layer, of each token or entry",
   "shared slots": "the full pages of the shared prefix, stored once",
@@ -143,16 +145,31 @@ function ringGroups({ fields, kept }) {
 }
 
 // A state is float32 at least, and what a convolution keeps beside it is of the cache's type.
-function stateWords({ terms: [{ layers, fields, kept }], sizes, bits }) {
+function stateParts({ fields, kept }, bits, alone) {
   const groups = [true, false].map((wide) => fields.filter((field) => field.wide === wide)).filter((own) => own.length);
-  const parts = groups.map((own) => {
+  return groups.map((own) => {
     const { wide, last } = own[0];
     const values = own.reduce((all, { numbers }) => all + Number(numbers), 0);
     const size = (wide ? wideBits(bits) : bits) / 8;
     const words = [number(values, wide ? "state values" : "values"), number(size, size === 1 ? "byte" : "bytes")];
-    return join((wide ? words : [number(Math.min(kept, last), "last tokens"), ...words]).map((word) => [word]), "×");
+    if (wide) return join(words.map((word) => [word]), "×");
+    const tokens = Math.min(kept, last); // beside other layers one number stands for both: few stay to look at
+    const tail = alone ? [number(tokens, "last tokens"), words[0]] : [{ value: tokens * values, label: `values of ${count(tokens, "token")}`, why: WHY["last tokens"] }];
+    return join([...tail, words[1]].map((word) => [word]), "×");
   });
-  return join([[number(layers, "layers")], inBrackets(parts, "+"), [number(sizes.batch, "sequences")]], "×");
+}
+
+// Layers with a state, alone or beside others.
+function stateWords(result) {
+  const { terms, sizes, bits } = result, alone = terms.length === 1;
+  const kinds = terms.map((term) => {
+    if (isState(term)) return join([[number(term.layers, alone ? "layers" : "layers with a state")], inBrackets(stateParts(term, bits, alone), "+")], "×");
+    const each = number(bits / 8, bits === 8 ? "byte" : "bytes");
+    const layers = [number(term.layers, "attention layers")];
+    const token = sameFactors(term.fields) ? tokenWords(term.fields, term.heads, layers) : [[number(term.fields.reduce((all, { numbers }) => all + Number(numbers), 0), "values")], layers];
+    return join([...token, [each], [layerWords(result, term).tokens]], "×");
+  });
+  return join([alone ? kinds[0] : inBrackets(kinds, "+"), [number(sizes.batch, "sequences")]], "×");
 }
 
 // Numbers that a layer of a kind holds.
@@ -168,8 +185,8 @@ function ringWords({ terms, sizes }, each) {
 
 // The formula as a list of numbers with labels and signs: the product equals total_bytes.
 export function formula(result) {
-  const { terms, sizes, bits, layout } = result;
-  if (layout.length_rule === "state") return stateWords(result);
+  const { terms, sizes, bits } = result;
+  if (terms.some(isState)) return stateWords(result);
   if (terms.some(({ fields }) => fields.some(({ last }) => last !== null))) {
     return ringWords(result, number(bits / 8, bits === 8 ? "byte" : "bytes"));
   }
@@ -285,6 +302,13 @@ export function saving(result) {
   return `${factor}× smaller${each} than with one KV head per query head${layers}${every}`;
 }
 
+// Of a model whose other layers keep a cache.
+function stateSentence({ terms, sizes, state_bytes }) {
+  const states = terms.find(isState);
+  if (!states || terms.length === 1) return "";
+  return ` ${grouped(states.layers)} of ${count(sizes.n_layers, "layer")} keep a state: ${size(state_bytes)} of it, however long the ${sizes.batch > 1 ? "sequences are" : "sequence is"}.`;
+}
+
 export function describe(result) {
   if (result.error) return `These numbers don't go together: ${result.error}`;
   const { sizes, title, total_bytes } = result;
@@ -293,14 +317,14 @@ export function describe(result) {
   const takes = `the cache ${several ? "of each " : ""}takes ${size(total_bytes)} in ${sizes.dtype}, ${comparedWithWeights(result)}.`;
   const { n_layers, shared_layers: n } = sizes;
   const kept = sharing(result) ? ` ${count(n, "layer")} of ${grouped(n_layers)} ${n > 1 ? "keep" : "keeps"} nothing and ${n > 1 ? "read" : "reads"} another layer's cache.` : "";
-  return [`${used}: ${takes}${kept}`, splitWords(result), verdict(result)].filter(Boolean).join(" ");
+  return [`${used}: ${takes}${kept}${stateSentence(result)}`, splitWords(result), verdict(result)].filter(Boolean).join(" ");
 }
 
 const row = (label, bytes) => [label, `${grouped(bytes)} bytes`, size(bytes), binarySize(bytes)];
 
 export function table(result) {
   if (result.error) return { caption: "The cache in numbers", head: ["What", "Problem"], rows: [["Own numbers", result.error]] };
-  const { sizes } = result;
+  const { sizes, terms } = result;
   const several = sizes.ranks > 1;
   const rows = [
     row("Cache, one token of one sequence", result.bytes_per_token),
@@ -311,6 +335,7 @@ export function table(result) {
     row("Left for the cache after the weights", result.left_bytes),
   ];
   if (sharing(result)) rows.unshift(["Layers that keep a cache", `${grouped(sizes.n_layers - sizes.shared_layers)} of ${grouped(sizes.n_layers)}`, "the others read one of theirs", ""]);
+  if (terms.length > 1 && terms.some(isState)) rows.splice(2, 0, row("Of that, states, which don't grow", result.state_bytes));
   if (several) rows.unshift([`${sizes.ranks} devices`, splitWords(result), "", ""]);
   const { sequences, longest } = fitWords(result);
   return {

@@ -1,5 +1,5 @@
 // The page's numbers: two models, what each keeps, what fits, and the least time of a pass.
-import { BITS, Contradiction, DEVICES, OWN, cacheCost } from "../cache_calculator/compute.js";
+import { BITS, Contradiction, DEVICES, OWN, cacheCost, isState } from "../cache_calculator/compute.js";
 import told from "../data/your_model.json" with { type: "json" };
 import { activeParameterCount, addedBytes, kindsOf, parameterCount, stepBound } from "./step.js";
 
@@ -19,16 +19,17 @@ const numbersIn = ({ fields, kept }) => sum(fields.map(({ numbers, span, last })
 
 // What each of the four factors is, and what it would be in a model with a key/value head for each
 // query head, whose layers all keep everything in 16 bits. Where layers differ, it's their average:
-// the product is the cache.
-function factorsOf(model, { context }, { bits, terms }) {
+// the product is the cache. A state is no part of it.
+function factorsOf(model, { context }, { bits, terms: all }) {
+  const terms = all.filter((term) => !isState(term));
   const keeping = sum(terms.map(({ layers }) => layers));
   const entries = sum(terms.map((term) => term.layers * rowsIn(term)));
   const values = sum(terms.map((term) => term.layers * numbersIn(term)));
-  const plain = kindsOf(model).map(({ layers, sizes }) => layers * sizes.n_heads * (sizes.head_dim + sizes.v_head_dim));
+  const plain = kindsOf(model).map(({ layers, sizes: own, plain: sizes = own }) => layers * sizes.n_heads * (sizes.head_dim + sizes.v_head_dim));
   return [
     { key: "layers", value: keeping, plain: model.n_layers },
-    { key: "entries", value: entries / keeping, plain: context },
-    { key: "values", value: values / entries, plain: sum(plain) / model.n_layers },
+    { key: "entries", value: keeping && entries / keeping, plain: context },
+    { key: "values", value: entries && values / entries, plain: sum(plain) / model.n_layers },
     { key: "bits", value: bits, plain: 16 },
   ];
 }
@@ -59,10 +60,11 @@ const spanKind = ({ spans, compress }, layer) => (spans[layer] === compress ? "c
 
 export function layerRuns(model) {
   const runs = [];
-  const full = new Set(model.full_layers);
+  const full = new Set(model.full_layers), states = Boolean(model.linear.attention);
   for (let layer = 0; layer < model.n_layers; layer += 1) {
-    const all = model.window === null || model.spans.length || full.has(layer) || (model.full_every && (layer + 1) % model.full_every === 0);
-    const kind = model.spans.length ? spanKind(model, layer) : !all ? "window" : model.kv_lora_rank ? "latent" : "full";
+    const named = full.has(layer) || (model.full_every && (layer + 1) % model.full_every === 0);
+    const all = model.window === null || model.spans.length || (named && !states);
+    const kind = states && !named ? "state" : model.spans.length ? spanKind(model, layer) : !all ? "window" : model.kv_lora_rank ? "latent" : "full";
     const experts = model.n_experts > 0 && layer >= model.n_dense_layers;
     const reads = layer >= model.n_layers - model.n_kv_shared_layers;
     const last = runs.at(-1);

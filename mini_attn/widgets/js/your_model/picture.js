@@ -23,8 +23,8 @@ function strip({ model }, y, { width, uid }) {
     const x = at * each;
     at += layers;
     counted.set(kind, (counted.get(kind) ?? 0) + layers);
-    const rest = experts ? "experts" : "dense";
-    counted.set(rest, (counted.get(rest) ?? 0) + layers);
+    const rest = experts ? "experts" : model.mlp_matrices ? "dense" : "none";
+    if (rest !== "none") counted.set(rest, (counted.get(rest) ?? 0) + layers);
     if (reads) counted.set("reads", (counted.get("reads") ?? 0) + layers);
     return box(x, y + 24, layers * each, 26, `ym-${kind}`, fills[kind] ?? "", 0) + (reads ? box(x, y + 24, layers * each, 17, "ym-reads", "", 0) : "") + box(x, y + 53, layers * each, 9, `ym-${rest}`, "", 0);
   });
@@ -54,7 +54,8 @@ function factorRow({ key: name, value, plain }, y, width, i) {
 function factors(cost, y, { width }) {
   const rows = cost.factors.map((factor, i) => factorRow(factor, y + 22 + 23 * i, width, i));
   const bottom = y + 22 + 23 * rows.length;
-  const said = `= ${size(cost.total_bytes)} for ${grouped(cost.sizes.context)} token${cost.sizes.context > 1 ? "s" : ""}${cost.sizes.batch > 1 ? ` × ${grouped(cost.sizes.batch)} sequences` : ""}`;
+  const state = cost.state_bytes ? `${size(cost.total_bytes - cost.state_bytes)} + ${size(cost.state_bytes)} of state` : size(cost.total_bytes);
+  const said = `= ${state} for ${grouped(cost.sizes.context)} token${cost.sizes.context > 1 ? "s" : ""}${cost.sizes.batch > 1 ? ` × ${grouped(cost.sizes.batch)} sequences` : ""}`;
   return { inside: `${text(0, y + 13, "Its cache", "ym-title")}${rows.join("")}${text(width, bottom + 14, said, "ym-number ym-strong", END)}`, bottom: bottom + 20 };
 }
 

@@ -1,7 +1,7 @@
 // A pasted config.json as a model with costs: weights/hf_model.py in JavaScript.
 import { sharingFault } from "../cache_calculator/compute.js";
 import told from "../data/your_model.json" with { type: "json" };
-import { fullSizesOf, kvHeadsOf, normPlacementOf, spansOf, sparseOf, windowsOf } from "./rules.js";
+import { flattened, fullSizesOf, kvHeadsOf, normPlacementOf, spansOf, sparseOf, stateDimsOf, statesOf, windowsOf } from "./rules.js";
 import { kindsOf } from "./step.js";
 import { storedIn } from "./stored.js";
 import { Unreadable, checkCount, isFamily, isMapping, shown, size, unknownIn } from "./sizes.js";
@@ -51,15 +51,40 @@ function fullOf(config, sizes) {
 
 // The variant of attention and which layers keep all; in turn, the turn is enough.
 function layersOf(config, layers) {
-  const windows = windowsOf(config, layers);
-  const full = windows.flatMap((window, layer) => (window === null ? [layer] : []));
-  if (full.length === layers) {
-    return { attention: sharing(size(config, "n_heads"), kvHeadsOf(config)) };
-  }
+  const windows = windowsOf(config, layers), window = windows.find((one) => one !== null) ?? null;
+  const shared = sharing(size(config, "n_heads"), kvHeadsOf(config)), states = statesOf(config, layers);
+  const alike = { attention: window ? "sliding_window" : shared, window };
+  const linear = states.includes(true) ? { linear: linearOf(config) } : {};
+  const full = windows.flatMap((one, layer) => ((linear.linear ? !states[layer] : one === null) ? [layer] : []));
+  return full.length === layers ? alike : { ...alike, ...whichOf(full, layers), ...linear };
+}
+
+// Which layers keep all, where some don't.
+function whichOf(full, layers) {
   const every = full.length ? full[0] + 1 : 0;
   const inTurn = full.length === (every ? Math.floor(layers / every) : 0) && full.every((layer, i) => layer === every * (i + 1) - 1);
-  const which = inTurn ? { full_every: every } : { full_layers: full };
-  return { attention: "sliding_window", window: windows.find((window) => window !== null), ...which };
+  return inTurn ? { full_every: every } : { full_layers: full };
+}
+
+// What the layers with a state are made of.
+function linearOf(config) {
+  const attention = size(config, "linear_kind");
+  const { head_dim, v_head_dim } = stateDimsOf(config);
+  return checkedLinear({
+    attention, n_heads: size(config, "linear_heads"), n_key_heads: size(config, "linear_key_heads"), head_dim, v_head_dim,
+    conv_kernel: size(config, "conv_kernel"), norm_over: size(config, "linear_norm_over") ?? told.linear_rules[attention].norm_over,
+    conv_bias: size(config, "conv_bias"), biases: size(config, "linear_bias") ? "attention" : "none",
+  });
+}
+
+// What `LinearAttentionConfig` refuses.
+export function checkedLinear(linear) {
+  const { attention, n_heads, n_key_heads, conv_kernel } = linear;
+  for (const name of ["n_heads", "n_key_heads", "head_dim", "v_head_dim", "conv_kernel"]) checkCount(name, linear[name]);
+  if (n_heads % n_key_heads) throw new Unreadable(`n_key_heads = ${n_key_heads} must divide n_heads = ${n_heads}`);
+  if (n_heads !== n_key_heads && !told.linear_rules[attention].shares_keys) throw new Unreadable(`in ${attention} each head has a query and key of its own`);
+  if (linear.conv_bias && conv_kernel < 2) throw new Unreadable(`conv_bias has no meaning in ${attention} with conv_kernel = ${conv_kernel}`);
+  return linear;
 }
 
 const APART = { full_head_dim: 0, full_n_kv_heads: 0, n_kv_shared_layers: 0, per_layer_dim: 0 }; // sizes that may be 0
@@ -89,7 +114,7 @@ function checkSpans({ attention, n_kv_heads, head_dim, v_head_dim, compress, spa
 
 // What `ModelConfig` refuses.
 export function checked(model) {
-  const least = { learned_positions: 0, q_lora_rank: 0, kv_lora_rank: 0, qk_nope_head_dim: 0, qk_rope_head_dim: 0, ...APART };
+  const least = { learned_positions: 0, q_lora_rank: 0, kv_lora_rank: 0, mlp_matrices: 0, qk_nope_head_dim: 0, qk_rope_head_dim: 0, ...APART };
   for (const name of new Set([...told.copied, ...Object.keys(APART), "n_kv_heads"])) if (typeof told.sizes[name] === "number") checkCount(name, model[name], least[name] ?? 1);
   if (model.n_heads % model.n_kv_heads) {
     throw new Unreadable(`n_heads must be a multiple of n_kv_heads, got ${model.n_heads} and ${model.n_kv_heads}`);
@@ -113,7 +138,7 @@ function titleOf(given, { model_type }) {
 // {model, unknown, unread}: the sizes, keys that may change the model in a way that no size tells,
 // and how its weights are quantized, where nobody here knows what that takes.
 export function modelFromHf(given, name = "own") {
-  const config = described(given);
+  const whole = described(given), config = flattened(whole);
   const layers = size(config, "n_layers");
   if (layers > told.most_layers) throw new Unreadable(`${layers} layers are more than any model has (${told.most_layers} are read)`);
   const sizes = { ...told.sizes, ...Object.fromEntries(told.copied.map((part) => [part, size(config, part)])) };
@@ -129,7 +154,7 @@ export function modelFromHf(given, name = "own") {
     Object.assign(sizes, spans, { attention: "csa" });
   }
   const { stored, unread } = storedIn([given, config].map((part) => (Object.hasOwn(part, "quantization_config") ? part.quantization_config : null)).find(Boolean));
-  return { model: checked({ ...sizes, stored, name, title: titleOf(given, config), family: config.model_type }), unknown: unknownIn(config), unread };
+  return { model: checked({ ...sizes, stored, name, title: titleOf(given, config), family: config.model_type }), unknown: unknownIn(whole), unread };
 }
 
 // Brackets that are open at the same time, strings aside; JSON.parse would run out of stack.

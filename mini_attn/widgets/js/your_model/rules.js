@@ -1,7 +1,7 @@
 // What no table of keys says of a family: weights/families/_rules.py under the same names.
 import { Unreadable, checkCount, flag, isMapping, shown, size } from "./sizes.js";
 
-const [FULL, SLIDING] = ["full_attention", "sliding_attention"];
+const [FULL, SLIDING, LINEAR] = ["full_attention", "sliding_attention", "linear_attention"];
 const FLAGS = [0, 1, false, true];
 const range = (n, what) => Array.from({ length: n }, (_, layer) => what(layer));
 
@@ -73,6 +73,12 @@ export function sparseOf(config, layers) {
     checkLayers("moe_layer_freq", flags, layers, FLAGS);
     return flags.slice(0, layers).map(Boolean);
   }
+  if (size(config, "dense") === "named") {
+    const kinds = size(config, "sparse_layers");
+    if (kinds === null) { const dense = size(config, "n_dense_layers"); return range(layers, (layer) => layer >= dense); }
+    checkLayers("mlp_layer_types", kinds, layers, ["dense", "sparse"]);
+    return kinds.slice(0, layers).map((kind) => kind === "sparse");
+  }
   const [step, plain] = [size(config, "sparse_every"), size(config, "dense_layers") ?? []];
   if (!Array.isArray(plain)) throw new Unreadable(`mlp_only_layers must list numbers of layers, got ${shown(plain)}`);
   for (const layer of plain) checkCount("mlp_only_layers", layer, 0);
@@ -111,6 +117,42 @@ export function spansOf(config, layers) {
   const [kinds, rates] = [kindsOfLayers(config, layers), ratesOf(config)];
   if (rates[SPARSE] === rates[HEAVY]) throw new Unreadable(`compress_rates must differ between ${SPARSE} and ${HEAVY}, got ${rates[SPARSE]}`);
   return { compress: rates[SPARSE], spans: kinds.map((kind) => rates[kind]) };
+}
+
+// Whether each layer keeps a state; where a file lists none, in what turn.
+export function statesOf(config, layers) {
+  const rule = size(config, "states");
+  if (rule === "none" || rule === "everywhere") return range(layers, () => rule === "everywhere");
+  let kinds = size(config, "layer_types");
+  if (kinds === null) {
+    const every = size(config, "full_every"), listed = rule === "after_each" && Object.hasOwn(config, "full_attn_layers") ? config.full_attn_layers : null;
+    const first = rule === "after_each" ? every : every - 1;
+    const inTurn = rule === "behind_each" ? (layer) => layer % 2 === 0 : (layer) => layer >= first && (layer - first) % every === 0;
+    kinds = range(layers, (layer) => ((Array.isArray(listed) ? listed.includes(layer + 1) : inTurn(layer)) ? FULL : LINEAR));
+    if (rule === "in_turn_or_last" && !kinds.includes(FULL)) kinds[layers - 1] = FULL;
+  }
+  checkLayers("layer_types", kinds, layers, [FULL, LINEAR]);
+  return kinds.slice(0, layers).map((kind) => kind === LINEAR);
+}
+
+const STATE_WORDS = {
+  head_dim: "linear_head_dim", num_heads: "linear_num_heads", short_conv_kernel_size: "linear_conv_kernel_dim", full_attn_layers: "full_attn_layers",
+};
+
+// With what Kimi Linear's released file has in a part of its own.
+export function flattened(config) {
+  if (config.model_type !== "kimi_linear") return config;
+  const given = (Object.hasOwn(config, "linear_attn_config") ? config.linear_attn_config : null) ?? {};
+  if (!isMapping(given)) throw new Unreadable(`linear_attn_config must map names to values, got ${shown(given)}`);
+  const found = Object.keys(STATE_WORDS).filter((name) => Object.hasOwn(given, name));
+  return { ...config, ...Object.fromEntries(found.map((name) => [STATE_WORDS[name], given[name]])) };
+}
+
+// Sizes of a key and of a value where there is a state; what a file leaves out follows from the width.
+export function stateDimsOf(config) {
+  const [key, value] = [size(config, "linear_head_dim"), size(config, "linear_v_head_dim")];
+  const found = key || checkCount("linear_key_head_dim", Math.trunc((0.75 * size(config, "d_model")) / size(config, "linear_key_heads")));
+  return { head_dim: found, v_head_dim: value || 2 * found };
 }
 
 // A flag can say that all query heads share one key/value head.

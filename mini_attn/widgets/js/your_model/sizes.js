@@ -76,7 +76,7 @@ export function size(config, name) {
     return spec[said ? "yes" : "no"] ?? said;
   }
   const value = given(config, spec) ?? worth(config, name, spec.null);
-  return "times" in spec ? checkCount(name, value * worth(config, name, spec.times)) : value;
+  return "times" in spec ? checkCount(name, value * worth(config, name, spec.times), spec.least) : value;
 }
 
 // Keys that a family's file may have, and those that nobody knows and that are not off.

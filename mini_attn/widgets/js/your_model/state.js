@@ -3,7 +3,7 @@
 import { defaults, fault, read } from "../core/schema.js";
 import told from "../data/your_model.json" with { type: "json" };
 import { BITS, DEVICES } from "./compute.js";
-import { Unreadable, checked, modelOf } from "./read.js";
+import { Unreadable, checked, checkedLinear, modelOf } from "./read.js";
 import { checkCount, shown } from "./sizes.js";
 import { STORED } from "./stored.js";
 
@@ -20,7 +20,7 @@ const CHOICES = {
   stored: STORED,
   attention: ["mha", "gqa", "mqa", "mla", "sliding_window", "csa", "indexed_latent"],
   norm: ["rms_norm", "layer_norm", "layer_norm_without_bias"],
-  norm_placement: ["before", "after", "both", "one"],
+  norm_placement: ["before", "after", "both", "one", "stream"],
   qk_norm: ["none", "head", "width"],
   biases: ["none", "qkv", "attention", "mlp", "all"],
 };
@@ -45,7 +45,22 @@ function layersIn(text, layers) {
   return found;
 }
 
-const plain = (value, name) => (Array.isArray(value) ? (name === "spans" ? value.join("_") : runsOf(value)) : value === true ? "yes" : String(value));
+const flat = (linear) => Object.values(linear).join("-");
+const LINEAR = ["attention", "n_heads", "n_key_heads", "head_dim", "v_head_dim", "conv_kernel", "norm_over", "conv_bias", "biases"];
+
+// gated_delta-32-16-128-128-4-head-false-none: layers with a state.
+function linearIn(text) {
+  const parts = Object.fromEntries(text.split("-").map((part, i) => [LINEAR[i] ?? "more", /^\d{1,16}$/.test(part) ? Number(part) : part]));
+  const known = {
+    attention: Object.keys(told.linear_rules), norm_over: ["head", "group", "width"], conv_bias: ["true", "false"],
+    biases: ["none", "qkv", "attention"],
+  };
+  const wrong = Object.keys(known).find((name) => !known[name].includes(parts[name]));
+  if (wrong || "more" in parts) throw new Unreadable(`linear can't be ${shown(text)}`);
+  return checkedLinear({ ...parts, conv_bias: parts.conv_bias === "true" });
+}
+
+const plain = (value, name) => (name === "linear" ? flat(value) : Array.isArray(value) ? (name === "spans" ? value.join("_") : runsOf(value)) : value === true ? "yes" : String(value));
 
 function ownText(model) {
   const parts = Object.keys(told.sizes)
@@ -62,6 +77,7 @@ function sizeIn(name, text, sizes) {
     throw new Unreadable(`${name} is one of ${CHOICES[name].join(", ")}, not ${shown(text)}`);
   }
   if (name === "spans") return text.split("_").map((span) => checkCount(name, /^\d{1,9}$/.test(span) ? Number(span) : span, 0));
+  if (name === "linear") return linearIn(text);
   if (name === "full_layers") return layersIn(text, sizes.n_layers);
   if (typeof usual === "boolean") {
     if (text === "yes") return true;
@@ -74,18 +90,21 @@ function sizeIn(name, text, sizes) {
 function consistent(model) {
   const { attention, n_heads, n_kv_heads, n_layers, full_every, full_layers, spans } = model;
   const window = spans.length ? null : model.window;
+  const states = Boolean(model.linear.attention);
   const shared = n_kv_heads === n_heads ? "mha" : n_kv_heads === 1 ? "mqa" : "gqa";
   const latent = model.index_topk ? "indexed_latent" : "mla";
   const kind = spans.length ? "csa" : window ? "sliding_window" : model.kv_lora_rank ? latent : shared;
   const faults = {
     attention: attention !== kind, n_layers: n_layers > told.most_layers,
-    full_every: full_every > n_layers || (full_every && !window),
-    full_layers: full_layers.length && (full_every || !window || full_layers.length === n_layers),
+    full_every: full_every > n_layers || (full_every && !window && !states),
+    full_layers: full_layers.length && (full_every || !(window || states) || full_layers.length === n_layers),
+    linear: states && (spans.length > 0 || model.n_kv_shared_layers > 0 || full_every === 1),
+    shared_gate: model.shared_gate && !model.shared_d_ff,
     n_dense_layers: model.n_dense_layers > (model.n_experts ? n_layers : 0),
     expert_d_ff: Boolean(model.n_experts) !== Boolean(model.expert_d_ff),
     window: spans.length > 0 && !model.window,
     qk_rope_head_dim: model.kv_lora_rank > 0 && !(model.qk_rope_head_dim && model.qk_nope_head_dim),
-    mlp_matrices: ![2, 3].includes(model.mlp_matrices),
+    mlp_matrices: ![0, 2, 3].includes(model.mlp_matrices),
   };
   const wrong = Object.keys(faults).find((name) => faults[name]);
   if (wrong) throw new Unreadable(`${wrong} doesn't go with the other sizes`);

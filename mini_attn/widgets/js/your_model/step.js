@@ -1,7 +1,9 @@
 // What a pass of a model costs: mini_attn/cost's parameters, products, bytes and bounds, in whole
 // numbers (BigInt). Only experts' averages and seconds are rounded.
-import { kindsOf as kindsIn } from "../cache_calculator/compute.js";
+import { kindsOf as kindsIn, wideBits } from "../cache_calculator/compute.js";
+import told from "../data/your_model.json" with { type: "json" };
 import { compressedCosts, indexedCosts } from "./chosen.js";
+import { linearCosts } from "./linear.js";
 import { B, big, least, sum, visiblePairs } from "./whole.js";
 
 const biased = { attention: ["attention", "all"], mlp: ["mlp", "all"], qkv: ["qkv", "attention", "all"] };
@@ -18,11 +20,11 @@ const overLayers = (model, each) => sum(kindsOf(model).map(({ layers, keeps, win
   B(keeps) * each(sizes, window) + (layers > keeps ? B(layers - keeps) * each({ ...sizes, reads: true }, window) : 0n)
 )));
 
-// Numbers that a token is projected to: queries and keys, and values.
-function projected({ reads, k_eq_v, ...model }) {
+// Numbers that a token is projected to: queries and keys, values, and gates of what heads gather.
+function projected({ reads, k_eq_v, out_gate, ...model }) {
   const [heads, shared, dim, v] = big(model, "n_heads", "n_kv_heads", "head_dim", "v_head_dim");
   const turned = (heads + (reads ? 0n : shared)) * dim;
-  return { turned, all: turned + (reads || k_eq_v ? 0n : shared * v), out: heads * v };
+  return { turned, all: turned + (reads || k_eq_v ? 0n : shared * v) + (out_gate ? heads * v : 0n), out: heads * v };
 }
 
 function headParameters(model) {
@@ -59,7 +61,8 @@ function mlps(model, experts) {
     return B(model.n_layers - wide) * mlp(model, model.d_ff) + B(wide) * mlp(model, 2 * model.d_ff);
   }
   const [n, dense, d] = big(model, "n_experts", "n_dense_layers", "d_model");
-  const sparse = B(experts + model.n_shared_experts) * mlp(model, model.expert_d_ff) + n * (d + (model.router_bias ? 1n : 0n));
+  const shared = (model.shared_d_ff ? mlp(model, model.shared_d_ff) : 0n) + (model.shared_gate ? d : 0n);
+  const sparse = B(experts + model.n_shared_experts) * mlp(model, model.expert_d_ff) + shared + n * (d + (model.router_bias ? 1n : 0n));
   return dense * mlp(model, model.d_ff) + (B(model.n_layers) - dense) * sparse;
 }
 
@@ -78,7 +81,7 @@ function perLayer(model) {
 function withExperts(model, experts) {
   const [d, layers] = big(model, "d_model", "n_layers");
   const norm = d * (model.norm === "layer_norm" ? 2n : 1n);
-  const each = { before: 2n, after: 2n, both: 4n, one: 1n }[model.norm_placement];
+  const each = model.mlp_matrices ? { before: 2n, after: 2n, both: 4n, one: 1n, stream: 2n }[model.norm_placement] : 1n;
   const norms = layers * each + 1n + (model.embedding_norm ? 1n : 0n);
   const attention = overLayers(model, (sizes) => costsOf(sizes).parameters(sizes));
   return sum(Object.values(tables(model))) + attention + mlps(model, experts) + perLayer(model) + norms * norm;
@@ -128,17 +131,17 @@ function flopsOf(model, q, kv, batch) {
   const rows = 2n * batch * q * d;
   const experts = rows * matrices * sparse * B(model.experts_per_token) * width;
   const plain = B(model.n_layers + (model.n_experts ? 0 : wideLayers(model))) - sparse; // in widths
-  const dense = plain * B(model.d_ff) + sparse * B(model.n_shared_experts) * width;
+  const dense = plain * B(model.d_ff) + sparse * (B(model.n_shared_experts) * width + B(model.shared_d_ff));
   const inputs = 3n * B(model.n_layers * model.per_layer_dim);
   return {
-    products: weights + rows * (matrices * dense + sparse * B(model.n_experts) + inputs),
+    products: weights + rows * (matrices * dense + sparse * B(model.n_experts + (model.shared_gate ? 1 : 0)) + inputs),
     experts,
     attention: cache,
     logits: 2n * batch * d * words,
   };
 }
 
-const numbersPerToken = (model) => (model.kv_lora_rank ? B(model.kv_lora_rank + model.qk_rope_head_dim + model.index_head_dim) : B(model.n_kv_heads) * B(model.head_dim + model.v_head_dim));
+const numbersPerToken = (model) => (Object.hasOwn(told.linear_rules, model.attention) ? 0n : model.kv_lora_rank ? B(model.kv_lora_rank + model.qk_rope_head_dim + model.index_head_dim) : B(model.n_kv_heads) * B(model.head_dim + model.v_head_dim));
 
 // Numbers that a pass reads and writes in a layer.
 function moved(sizes, q, kv, window) {
@@ -152,6 +155,7 @@ const HEADS = { parameters: headParameters, flops: headFlops, moved };
 const LATENT = { parameters: latentParameters, flops: (model, q, kv, batch) => latentFlops(model, q, kv, batch), moved };
 const INDEXED = indexedCosts(LATENT, latentFlops);
 const COSTS = { mla: LATENT, indexed_latent: INDEXED, csa: compressedCosts, hca: compressedCosts, shared_window: compressedCosts };
+for (const name of Object.keys(told.linear_rules)) COSTS[name] = linearCosts;
 const costsOf = ({ attention }) => COSTS[attention] ?? HEADS;
 
 // Bytes of so many numbers of so many bits, the last one filled; bits may have quarters.
@@ -163,9 +167,13 @@ export function addedBytes(model, bits) {
   return bytesOf(sum(full.map(({ keeps, sizes }) => B(keeps) * numbersPerToken(sizes))), bits);
 }
 
-// Numbers of the cache that a pass reads and writes, over all sequences.
-function cacheMoved(model, q, kv, batch) {
-  return batch * overLayers(model, (sizes, window) => costsOf(sizes).moved(sizes, q, kv, window));
+// Bytes of the cache that a pass reads and writes, over all sequences; a state's are float32 at least.
+function cacheMoved(model, q, kv, batch, bits) {
+  const [narrow, wide] = [
+    overLayers(model, (sizes, window) => costsOf(sizes).moved(sizes, q, kv, window)),
+    overLayers(model, (sizes) => costsOf(sizes).wide?.(sizes) ?? 0n),
+  ];
+  return bytesOf(batch * narrow, bits) + bytesOf(batch * wide, wideBits(bits));
 }
 
 // {products, experts, attention, logits}: operations and bytes of each, as `step_operations`.
@@ -180,7 +188,7 @@ export function stepOperations(model, { q_len, kv_len, batch, weight_bits, cache
   const operations = {
     products: [flops.products, bytesOf(fixed + awake, weight_bits) - experts - logits],
     experts: [flops.experts, experts],
-    attention: [flops.attention, bytesOf(cacheMoved(model, q, kv, sequences), cache_bits)],
+    attention: [flops.attention, cacheMoved(model, q, kv, sequences, cache_bits)],
     logits: [flops.logits, logits],
   };
   if (!model.n_experts) delete operations.experts;
