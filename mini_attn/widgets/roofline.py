@@ -16,8 +16,8 @@ class Roofline(LivingWidget):
         One new token per sequence, or all of them at once.
     batch, context : int
         Sequences, 1 to 1,024, and tokens in each, 128 to 1,048,576.
-    model : {"llama-2-7b", "llama-3-8b", "starcoder-15b", "llama-3-70b"}
-        Published model.
+    model : {"llama-2-7b", "llama-3-8b", "starcoder-15b", "llama-3-70b", "olmo-hybrid-7b"}
+        Published model; the last keeps a state in three of four layers.
     stored : {"bfloat16", "weights", "cache", "both", "scores"}
         What differs from bfloat16 with attention in tiles: weights in 4.5 bits, the cache in 5,
         both, or scores and weights that are materialized. Matmuls run in bfloat16.
