@@ -39,8 +39,6 @@ ENTRIES = (
                 "config.json of Qwen/Qwen3-Next-80B-A3B-Instruct", "gqa",
                 48, 2048, 16, 2, 256, 5120, 151936, 262144,
                 n_experts=512, experts_per_token=10, published=_NEXT, **_EXPERTS),
-    # Sizes as Hugging Face's configuration classes have them for these two; their longest context
-    # and the base of their rotation are the model cards'.
     ModelConfig("qwen3.5-9b", "Qwen3.5-9B", "text part of config.json of Qwen/Qwen3.5-9B", "gqa",
                 32, 4096, 16, 4, 256, 12288, 248320, 262144,
                 linear=_delta(4096), published=_LATER, **_QWEN),
