@@ -81,6 +81,18 @@ def _chosen(choose, stop=False, first=0):
     return answer
 
 
+def _looked_once(ids, merges):
+    made = {(a, b): 256 + k for k, (a, b) in enumerate(merges.tolist())}
+    tokens = ids.tolist()
+    for token, pair in sorted((made[pair], pair) for pair in {*pairwise(tokens)} & made.keys()):
+        i = 0
+        while i < len(tokens) - 1:
+            if (tokens[i], tokens[i + 1]) == pair:
+                tokens[i : i + 2] = [token]
+            i += 1
+    return _filled(tokens, ids)
+
+
 def _changed(make):
     return lambda ids, merges: make(lowest_rank(ids, merges))
 
@@ -92,6 +104,8 @@ WRONG = [
     ("longest", _longest, "by hand", "longest token that fits"),
     ("rightmost", _chosen(lambda found: min(found, key=lambda one: (one[0], -one[1]))), "by hand",
      "rightmost"),
+    ("last of the word", _chosen(lambda found: found[-1]), "by hand", "last pair of the word"),
+    ("looked up once", _looked_once, "by hand", "first pairs only"),
     ("latest", _chosen(lambda found: max(found, key=lambda one: (one[0], -one[1]))), "by hand",
      "learned last"),
     ("once", _chosen(min, stop=True), "by hand", "one pair and stop"),

@@ -53,6 +53,34 @@ def _backwards(ids, pair, new):
     return _filled(merged[merged >= 0][::-1].tolist(), len(ids))
 
 
+def _last_lost(ids, pair, new):
+    out, i = [], 0
+    while i < len(ids) - 1:
+        is_pair = ids[i] == pair[0] and ids[i + 1] == pair[1]
+        out.append(new if is_pair else ids[i])
+        i += 2 if is_pair else 1
+    return _filled(out, len(ids))
+
+
+def _gaps(ids, pair, new):
+    merged, i = np.array(ids), 0
+    while i < len(ids) - 1:
+        is_pair = ids[i] == pair[0] and ids[i + 1] == pair[1]
+        if is_pair:
+            merged[i : i + 2] = new, -1
+        i += 2 if is_pair else 1
+    return merged
+
+
+def _either_order(ids, pair, new):
+    out, i = [], 0
+    while i < len(ids):
+        is_pair = sorted(ids[i : i + 2].tolist()) == sorted(pair.tolist())
+        out.append(new if is_pair else ids[i])
+        i += 2 if is_pair else 1
+    return _filled(out, len(ids))
+
+
 def _changed(make):
     return lambda ids, pair, new: make(merged_pairs(ids, pair, new), new)
 
@@ -63,6 +91,9 @@ WRONG = [
     ("second kept", _kept, "by hand", "keep the second"),
     ("one pair", _once, "by hand", "one pair only"),
     ("backwards", _backwards, "by hand", "right to left"),
+    ("last token lost", _last_lost, "by hand", "last token is lost"),
+    ("gaps", _gaps, "by hand", "leave a gap"),
+    ("either order", _either_order, "by hand", "in the other order"),
     ("zeros", _changed(lambda m, new: np.where(m < 0, 0, m)), "by hand", "with -1"),
     ("new at the end", _changed(lambda m, new: np.where(m < 0, new, m)), "by hand", "with -1"),
     ("filled in front", _changed(lambda m, new: np.append(m[m < 0], m[m >= 0])), "by hand",

@@ -2,11 +2,11 @@
 
 MODEL = """
 One table of 256,000 rows has 0.52B parameters at width 2,048 and 2.1B at width 8,192; logits with
-a matrix of their own need as much again. For the phone that's half of the model or more, and in
-bfloat16 a gigabyte or two; before, it was an eighth of that. For the server it's three to six
-percent.
+a matrix of their own need as much again. Beside the layers as they are, that's more than a third of
+the new model for the phone, with two tables more than half, and in bfloat16 a gigabyte or two;
+before, it was an eighth of that. For the server it's three to six percent.
 
-Each step multiplies one vector with all rows. On the phone a chat is short: the product costs
+Each step multiplies one vector by all rows. On the phone a chat is short: the product costs
 as much as attention to 256,000 / 48 = 5,333 tokens, so it's more than all its attention, and all
 rows are read for each token. On the server it's worth attention to 1,600 tokens, little for a long
 document.

@@ -51,6 +51,16 @@ def _always(data, sizes):
     return np.array([begins[begins < e].max() for e in ends])
 
 
+def _last_byte(data, sizes):
+    ends = np.cumsum(sizes)
+    return ends - (whole_characters(data, sizes) < ends)
+
+
+def _no_end(data, sizes):
+    stops = np.flatnonzero((data < 128) | (data >= 192))
+    return stops[np.searchsorted(stops, np.cumsum(sizes), side="right") - 1]
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("everything", lambda data, sizes: np.cumsum(sizes), "by hand", "every byte"),
@@ -60,6 +70,8 @@ WRONG = [
     ("plain letters", _ascii, "by hand", "below 128"),
     ("characters", _characters, "by hand", "Those are characters"),
     ("always one less", _always, "by hand", "always hold"),
+    ("last byte", _last_byte, "by hand", "last byte alone"),
+    ("no end", _no_end, "by hand", "The end of the text is missing"),
     ("new ones", lambda data, sizes: np.diff(whole_characters(data, sizes), prepend=0), "by hand",
      "what is new"),
     ("held back", lambda data, sizes: np.cumsum(sizes) - whole_characters(data, sizes), "by hand",

@@ -152,7 +152,8 @@ class LivingWidget(AnyWidget):
         svg = (STATIC / f"{self._widget}.svg").read_text(encoding="utf-8")
         entries = {key: trait.entry for key, trait in self.state_keys().items()}
         drawn = {key: entry.get("still", entry["default"]) for key, entry in entries.items()}
-        note = "" if self.state == drawn else " The living view opens in another state."
+        other = ' <span class="living-other">The living view opens in another state.</span>'
+        note = "" if self.state == drawn else other
         return f"{svg}<figcaption>{html.escape(self.caption)}{note}</figcaption>"
 
     def _data(self) -> str:

@@ -13,9 +13,10 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 TEXT = """
 `ids` `(n,)` holds the bytes of a word, and `merges` `(m, 2)` the pairs of tokens that were merged
 while a vocabulary was learned, in this order: row `k` made token `256 + k`, and no pair is there
-twice. This function encodes the word and returns its tokens `(n,)`, filled up with -1. Decoding
-them gives the word back, for every word that was tried. But with a published vocabulary, more than
-half of all words get other tokens than the model was trained with. Repair the function.
+twice. Here a byte's number is its value, not its place in GPT-2's order. This function encodes the
+word and returns its tokens `(n,)`, filled up with -1. Decoding them gives the word back, for every
+word that was tried. But with a published vocabulary, more than half of all words get other tokens
+than the model was trained with. Repair the function.
 """
 STARTER = '''
 def lowest_rank(ids, merges):
@@ -75,11 +76,24 @@ def _tokens(
                  if ranks.get(pair, -1) >= least]  # fmt: skip
         if not found or (stop == "once" and done):
             return tokens
-        rank = {"rank": min, "late": max}[by](found)[0]
-        places = [i for k, i in found if k == rank]
-        at = places[0] if leftmost else places[-1]
+        if by == "place":  # the last of the word, whatever its rank
+            rank, at = found[-1]
+        else:
+            rank = {"rank": min, "late": max}[by](found)[0]
+            places = [i for k, i in found if k == rank]
+            at = places[0] if leftmost else places[-1]
         tokens[at : at + 2] = [256 + rank]
         done += 1
+
+
+def _looked_once(inputs: Inputs) -> list[int]:
+    """Merge the pairs that the word has at first, in their order, and none that merges make."""
+    tokens = inputs["ids"].tolist()
+    at_first = set(pairwise(tokens))
+    for k, (a, b) in enumerate(inputs["merges"].tolist()):
+        if (a, b) in at_first:
+            tokens = _merged(tokens, (a, b), 256 + k)
+    return tokens
 
 
 def _walked(inputs: Inputs, *, back: bool) -> list[int]:
@@ -119,11 +133,13 @@ def _longest(inputs: Inputs, *, fewest: bool = False) -> list[int]:
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: a later pair comes first, and a long token that merges don't reach."""
+    """By hand: either pair comes first, a long token that merges don't reach, a pair of tokens."""
     by_hand = [
         _case([A, B, X], [(B, X), (A, B)]),
         _case([A, B, X, Y], [(A, B), (B, X), (A, 257), (X, Y)]),
         _case([A, A, A, B], [(A, A), (A, B)]),
+        _case([A, B, X], [(A, B), (B, X)]),
+        _case([A, B, A, B, X], [(A, B), (256, X)]),
     ]
     return {
         "by hand": by_hand,
@@ -166,6 +182,10 @@ def slips(inputs: Inputs) -> Slips:
          "tokens that the merges of this word never reach."),
         (made(_longest(inputs, fewest=True)), "You look for as few tokens as possible. Encoding "
          "replays the merges, even where that takes more tokens."),
+        (made(_tokens(inputs, by="place")), "You merge the last pair of the word that can be "
+         "merged. The rank decides, not the place in the word."),
+        (made(_looked_once(inputs)), "You look up the ranks of the word's first pairs only. Each "
+         "merge makes new pairs, so look at all of them again."),
         (made(_tokens(inputs, leftmost=False)), "Of equal pairs you merge the rightmost. Learning "
          "walked from left to right."),
         (made(_tokens(inputs, by="late")), "You merge the pair that was learned last. Later "

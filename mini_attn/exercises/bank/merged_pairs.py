@@ -33,10 +33,11 @@ def _drawn(rng: np.random.Generator, n: int, kinds: int) -> Inputs:
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: the pair of the chapter. The property: runs of one token; edges: no pair at all."""
+    """By hand: pairs, runs, the other order. The property: runs of one token; edges: no pair."""
     a, b = 97, 98
     return {
-        "by hand": [_case([a, b, 99, a, b], (a, b)), _case([a, a, a, b, 100, a, a, a, b], (a, a))],
+        "by hand": [_case([a, b, 99, a, b], (a, b)), _case([a, a, a, b, 100, a, a, a, b], (a, a)),
+                    _case([b, a, 99, a, b, b], (a, b))],
         "random": [_drawn(rng, 30, 2), _drawn(rng, 40, 3)],
         "property": [_case([a] * 9, (a, a)), _case([b, *[a] * 8, b], (a, a), 300),
                      _case([a, b, a, b, a, b, b], (a, b))],
@@ -83,6 +84,8 @@ def slips(inputs: Inputs) -> Slips:
     kept = [new if found[i] else ids[i] for i in range(n)]
     mirror = {**inputs, "ids": inputs["ids"][::-1], "pair": inputs["pair"][::-1]}
     first = _walk(inputs)
+    holes = [id for token in first for id in ([new, -1] if token == new else [token])]
+    short = first[:-1] if first[-1] == ids[-1] else first
     gone = [token for i, token in enumerate(ids) if not (found[i] or (i and found[i - 1]))]
     return [
         (_filled(each, n), "You make a token of every pair, also of pairs that share a token. In "
@@ -95,6 +98,10 @@ def slips(inputs: Inputs) -> Slips:
          "become new tokens."),
         (_filled(_walk(inputs, swapped=True), n), "You also merge the two tokens in the other "
          "order."),
+        (_filled(short, n), "The last token is lost. No pair begins there, because nothing "
+         "comes after it, but it stays in the text."),
+        (np.array(holes), "You leave a gap where the second token was. The tokens after a pair "
+         "move up, and every -1 is at the end."),
         (_filled(gone, n), "You leave the pairs out. Each becomes the new token."),
         (_filled(first, n, 0), "Fill up with -1. The number 0 is a token."),
         (_filled(first, n, new), "Fill up with -1, not with the new token."),

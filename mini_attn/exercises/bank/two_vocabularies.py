@@ -29,7 +29,8 @@ And why can't the old weights simply be used with the new vocabulary?
         "Counts the tables for both models, and sees that they weigh more in the small one.": 2,
         "Sees fewer tokens per text: a smaller cache and fewer steps, most for other languages.": 1,
         "Compares the logits with attention or with the layers, for short and long contexts.": 1,
-        "Says that ids mean rows of learned tables, and names what to measure.": 1,
+        "Says that an id is a row of learned tables, so all rows have to be learned again, and "
+        "names what to measure; not the loss per token, which can't be compared.": 1,
     },
     hints=(
         "How many parameters does a table of 256,000 rows have in each model?",
@@ -38,5 +39,7 @@ And why can't the old weights simply be used with the new vocabulary?
     common_errors=(
         "Counting the tables, and not the texts that get shorter.",
         "Taking the gain in English for the gain in all languages.",
+        "Comparing losses per token: the tokens of two vocabularies are different pieces.",
+        "Keeping the old rows and adding new ones: the old ids are other pieces of text now.",
     ),
 )

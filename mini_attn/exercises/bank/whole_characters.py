@@ -92,6 +92,10 @@ def slips(inputs: Inputs) -> Slips:
          "3 or 4 bytes can be cut later, too."),
         (tail, "You hold back a character whose second or third byte came last, but not one of "
          "which only the first byte is there."),
+        (np.where(whole, ends, ends - 1), "You hold back the last byte alone. Of a character of 4 "
+         "bytes, up to 3 can be waiting."),
+        (starts[np.searchsorted(starts[:-1], ends, side="right") - 1], "The end of the text is "
+         "missing among the places where a stream can stop. The last character is whole, too."),
         (before, "You always hold the last character back. It's shown as soon as it's complete."),
         (np.searchsorted(starts, shown), "Those are characters. Return bytes."),
         (np.diff(shown, prepend=0), "That's what is new after each token. Return how many bytes "

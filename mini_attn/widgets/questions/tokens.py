@@ -25,9 +25,9 @@ def _overlap() -> Question:
         answer=answer,
         unit="tokens",
         kind="count",
-        explanation=f"A token can only be merged once. So {letters // 2} pairs become tokens, and "
-        f"one a is left over: {answer} tokens. The pair was counted {letters - 1} times, and "
-        f"merged {letters // 2} times.",
+        explanation=f"In one walk, a token can only go into one pair. So {letters // 2} pairs "
+        f"become tokens, and one a is left over: {answer} tokens. The pair was counted "
+        f"{letters - 1} times, and merged {letters // 2} times.",
         mistakes=(
             Mistake(letters // 2, f"{letters} is odd. What becomes of the last a?"),
             Mistake(letters - 1, "Those are the pairs that we count. Two neighboring pairs share "
@@ -78,16 +78,17 @@ def _one_sign() -> Question:
     answer = len(sign.encode())
     return Question(
         key="tokens/one-sign",
-        text="The emoji of a family is shown as one sign. It's written as three people, a man, a "
+        text="The emoji of a family is shown as one symbol. It's written as three people, a man, a "
         "woman and a girl, with an invisible joiner between neighbors. In UTF-8, a person takes 4 "
-        "bytes and a joiner 3. No merge knows these bytes. How many tokens is the sign?",
+        "bytes and a joiner 3. No merge knows these bytes. How many tokens is the emoji?",
         answer=answer,
         unit="tokens",
         kind="sum",
         explanation=f"3 · 4 + 2 · 3 = {answer} bytes, and without merges every byte is a token. A "
-        "model that writes this sign needs that many steps, and until the last one it isn't whole.",
+        "model that writes this emoji needs that many steps. After 4 of them, a reader may see a "
+        "man, and the whole family only after the last.",
         mistakes=(
-            Mistake(1, "It's one sign for the eye. A tokenizer sees bytes."),
+            Mistake(1, "It's one symbol for the eye. A tokenizer sees bytes."),
             Mistake(3, "Those are the people. Each is 4 bytes, and there are joiners."),
             Mistake(5, "Those are the code points. Each takes several bytes in UTF-8."),
             Mistake(12, "Those are the people alone. There are joiners between them."),
@@ -108,9 +109,9 @@ def _language() -> Question:
         key="tokens/language",
         text=f"With {MERGES} merges from our English sample, an English sentence of {len(english)} "
         f"characters takes {few} tokens. The same sentence in Hindi has {characters} characters, "
-        f"which take {size} bytes in UTF-8. How many times as many tokens as the English one is "
+        f"which take {size} bytes in UTF-8. How many times the tokens of the English sentence is "
         "that?",
-        answer=many / few,
+        answer=round(many / few, 1),
         unit="times",
         kind="ratio",
         tolerance=0.03,
@@ -138,7 +139,7 @@ def _logits() -> Question:
     layers, width, vocabulary = LLAMA.n_layers, LLAMA.d_model, LLAMA.vocab_size
     return Question(
         key="tokens/logits",
-        text=f"At the end of each step, Llama-3-8B multiplies one vector of width {width:,} with a "
+        text=f"At the end of each step, Llama-3-8B multiplies one vector of width {width:,} by a "
         f"row for each of its {vocabulary:,} tokens. In attention, each of {layers} layers spends "
         f"4 · {width:,} FLOPs per token of the context. At how many tokens of context does "
         "attention cost as many FLOPs as that last product?",
@@ -171,9 +172,9 @@ def _share() -> Question:
         key="tokens/share",
         text=f"Gemma 4 E2B has {total / 1e9:.2f} billion parameters. One table has a row of "
         f"{width:,} for each of {rows:,} tokens, and serves for embedding and logits. Another "
-        f"table has a row of {inner} per token for each of {layers} layers. How many percent of "
-        "the parameters are the two tables?",
-        answer=100 * tables / total,
+        f"table has a row of {inner} per token for each of {layers} layers. What percentage "
+        "of the parameters is in the two tables?",
+        answer=round(100 * tables / total),
         unit="percent",
         kind="share",
         tolerance=0.02,

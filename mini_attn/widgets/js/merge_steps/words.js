@@ -32,7 +32,7 @@ export function table({ tokens, words, merges }) {
 function explainToken({ tokens, words }, i) {
   const { id, word } = tokens[i];
   const size = `Number ${id}, ${shown(id)}, ${count(sizeOf(id), "byte")} of the piece ${quote(spaced(words[word]))}.`;
-  if (id < BYTES) return `${size} It's a single byte, and every text can be written with these ${BYTES}.`;
+  if (id < BYTES) return `${size} It's a single byte. Every text can be written with these ${BYTES}, which are numbered in GPT-2's order.`;
   const [left, right] = MERGES[id - BYTES];
   return `${size} Merge ${id - BYTES + 1} made it of ${shown(left)} and ${shown(right)}, which were neighbors more often than any other pair of the sample by then.`;
 }
