@@ -65,6 +65,17 @@ def _inside(q, k, log_decay):
     return np.tril(np.exp(np.minimum(done[:, None] - done, 0))) * (q @ k.T)
 
 
+def _open(log_decay):
+    """Decays between tokens that also grow backwards."""
+    done = np.cumsum(log_decay)
+    with np.errstate(over="ignore"):
+        return np.exp(done[:, None] - done)
+
+
+def _past(q, log_decay, state):
+    return np.exp(np.cumsum(log_decay))[:, None] * (q @ state)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("after the read", _walk("write read decay"), "by hand", "after a token has read"),
@@ -89,7 +100,18 @@ WRONG = [
     ("whole state", _changed(state=lambda k, v, log_decay, state, **_: state + (k * np.exp(
         log_decay.sum() - np.cumsum(log_decay))[:, None]).T @ v), "by hand",
      "earlier chunks wrote hasn't decayed"),
-    ("divided", _divided, "finite", "NaN"),
+    ("divided", _divided, "finite", "differences of the sums"),
+    ("masked late", _changed(out=lambda q, k, v, log_decay, state: _past(q, log_decay, state)
+                             + np.tri(len(q)) * _open(log_decay) * (q @ k.T) @ v),
+     "finite", "infinity times 0"),
+    ("no mask", _changed(out=lambda q, k, v, log_decay, state: _past(q, log_decay, state)
+                         + np.minimum(_open(log_decay), 1) * (q @ k.T) @ v),
+     "by hand", "mask is missing"),
+    ("no mask, growing", _changed(out=lambda q, k, v, log_decay, state: _past(
+        q, log_decay, state) + _open(log_decay) * (q @ k.T) @ v), "by hand", "mask is missing"),
+    ("own write in the state", _changed(state=lambda k, v, log_decay, state, **_: np.exp(
+        log_decay.sum()) * state + (k * np.exp(log_decay.sum() - np.cumsum(log_decay) + log_decay)[
+            :, None]).T @ v), "by hand", "at its own token"),
     ("halved", _walk("decay write read", scale=0.5), "by hand", "halve"),
     ("the output alone", lambda q, k, v, log_decay, state: decayed_chunk(
         q, k, v, log_decay, state)[0], "type", "2 arrays"),

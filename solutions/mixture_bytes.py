@@ -17,6 +17,7 @@ WRONG = [
     ("vectors", states // 128 + caches, "by hand", "vector per head"),
     ("swapped", states // 3 + 3 * caches, "by hand", "swapped"),
     ("grows", states * 4_096 + caches, "by hand", "multiplied the states"),
+    ("numbers", states // 4 + caches // 2, "by hand", "numbers, not bytes"),
     ("megabytes", 176.2, "by hand", "in bytes"),
     ("far off", 7.0e12, "by hand", "times too large"),
     ("a text", "176 MB", "type", "one number"),

@@ -57,6 +57,27 @@ def _at_once(k, v, log_decay, beta, real, state):
     return state + (beta[:, None] * k).T @ (v - k @ state)
 
 
+def _from_argmax(k, v, log_decay, beta, real, state):
+    first = int(np.argmax(real))
+    return padded_prompt(k[first:], v[first:], log_decay[first:], beta[first:],
+                         np.ones(len(real) - first, bool), state)  # fmt: skip
+
+
+def _first_ones(k, v, log_decay, beta, real, state):
+    return padded_prompt(k, v, log_decay, beta, np.arange(len(real)) < real.sum(), state)
+
+
+def _shifted(k, v, log_decay, beta, real, state):
+    n = real.sum()
+    return padded_prompt(k[real], v[real], log_decay[:n], beta[:n], np.ones(n, bool), state)
+
+
+def _emptied(k, v, log_decay, beta, real, state):
+    with np.errstate(divide="ignore"):
+        left = np.where(real, log_decay, np.log(0.0))
+    return _loop()(k, v, left, real * beta, real, state)
+
+
 WRONG = [
     ("starter", _loop(_masked("v")), "by hand", "same fault"),
     ("nothing masked", _loop(), "by hand", "all that real ones do"),
@@ -66,6 +87,10 @@ WRONG = [
     ("decay alone", _loop(_masked("g")), "by hand", "write their values"),
     ("in front", _from_first, "property", "may be anywhere"),
     ("from the end", _from_end, "property", "as many from the end"),
+    ("from argmax", _from_argmax, "property", "argmax gives 0"),
+    ("from the front", _first_ones, "by hand", "as many from the front"),
+    ("shifted", _shifted, "by hand", "numbers of others"),
+    ("emptied", _emptied, "by hand", "multiplied by 0"),
     ("at once", _at_once, "random", "write at once"),
     ("swapped", lambda k, v, log_decay, beta, real, state: padded_prompt(
         k, v, log_decay, beta, ~real, state), "by hand", "drop the real ones"),

@@ -54,6 +54,11 @@ def _value_last(state, k, v, log_decay, beta):
     return old / np.exp(log_decay) - beta * np.outer(k, v)
 
 
+def _swapped(state, k, v, log_decay, beta):
+    found = (k @ state - (1 - beta) * v) / max(beta, 1e-9)
+    return (state - beta * np.outer(k, v - found)) / np.exp(log_decay)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("found after", _found_after, "by hand", "after the step"),
@@ -70,6 +75,7 @@ WRONG = [
     ("value alone", _parts(back=_none, fade=lambda left: 1.0), "by hand", "only took the new"),
     ("old part", _old_part, "by hand", "has two parts"),
     ("value last", _value_last, "by hand", "value away last"),
+    ("swapped", _swapped, "by hand", "swapped beta"),
     ("half", lambda **given: 0.3 * undone_step(**given), "by hand", "Make the step"),
     ("one row", lambda **given: undone_step(**given)[0], "shape", "shape"),
 ]

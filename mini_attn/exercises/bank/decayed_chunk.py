@@ -14,9 +14,10 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 TEXT = r"""
 A head keeps a `state` `(key_dim, v_head_dim)`. At each token, the state is first multiplied by
 $e^g$, where $g \le 0$ is the token's `log_decay`. Then the outer product of its `k` and `v` is
-added, and then its `q` reads. Write a whole chunk at once: `q` and `k` are `(n, key_dim)`, `v` is
+added, and then its `q` reads. Compute a whole chunk: `q` and `k` are `(n, key_dim)`, `v` is
 `(n, v_head_dim)`, `log_decay` is `(n,)`. Return `out` `(n, v_head_dim)` and the new `state`.
-Nothing is scaled. `log_decay` may be as low as −1,000.
+Nothing is scaled. `log_decay` may be as low as −1,000. A loop over the tokens passes too, but
+prompts run as products of matrices, so try those.
 """
 STARTER = '''
 def decayed_chunk(q, k, v, log_decay, state):
@@ -139,14 +140,28 @@ def _by_products(inputs: Inputs) -> Slips:
         past, before = reach * (q @ old), np.exp(done - log_decay)[:, None]
         ahead = np.triu(np.exp(-np.abs(done[:, None] - done))) * (q @ k.T)
         scores = np.where(np.tri(len(q)) > 0, q @ k.T + (done[:, None] - done), -np.inf)
+        own = np.exp(done[-1] - done + log_decay)[:, None]
+        grown = np.exp(done[:, None] - done)
+        divided = np.tril((reach * q) @ (k / reach).T) @ v
+        late_mask = np.tri(len(q)) * grown * (q @ k.T) @ v
         full = reach * (q @ old) + np.exp(-np.abs(done[:, None] - done)) * (q @ k.T) @ v
         return [
             ({"out": causal @ v, "state": new}, "Your outputs leave out what earlier chunks wrote. "
              "Each query also reads `state`, as far as it has decayed."),
             ({"out": q @ old + causal @ v, "state": new}, "Your queries read the state of earlier "
              "chunks as if it hadn't decayed until then."),
-            ({"out": full, "state": new}, "Tokens read what later ones write. A mask is missing "
-             "in your chunk."),
+            *(
+                ({"out": each, "state": new}, "Tokens read what later ones write. A mask is "
+                 "missing in your chunk.")
+                for each in (full, *(past + each * (q @ k.T) @ v for each in (between, grown)))
+            ),
+            ({"out": past + divided}, "You divide by the product of the decays so far, which may "
+             "be 0. Take differences of the sums of logarithms first, then the exponential."),
+            ({"out": past + late_mask}, "For later tokens, the exponential of your difference "
+             "overflows, and infinity times 0 is NaN. Make the difference at most 0 before the "
+             "exponential, or choose with np.tril or np.where instead of multiplying by a mask."),
+            ({"out": true["out"], "state": end * old + (k * own).T @ v}, "In your new state, each "
+             "write has decayed at its own token too. It decays at the tokens after it."),
             ({"out": reach * (q @ old) + np.tril(q @ k.T) @ v, "state": new}, "Between the tokens "
              "of your chunk, nothing decays."),
             ({"out": true["out"], "state": end * old + k.T @ v}, "In your new state, the writes "

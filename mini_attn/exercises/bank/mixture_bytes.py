@@ -86,6 +86,9 @@ def _mistakes(n: Numbers) -> dict[float, str]:
             "You multiplied the states by the tokens. A state is rewritten, it doesn't grow."
         ),
         n.state + n.cache: "That's one layer of each kind.",
+        states * n.state // 4 + caches // 2: (
+            "You counted numbers, not bytes. A number of a state takes 4, one of a cache takes 2."
+        ),
     }
 
 

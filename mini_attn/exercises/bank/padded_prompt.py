@@ -85,6 +85,8 @@ def _who(real: Array) -> dict[str, Array]:
         "padded": ~real,
         "from the first": places >= first,
         "up to padding": np.cumprod(real).astype(bool),
+        "from argmax": places >= (first if real.any() else 0),
+        "front": places < real.sum(),
         "last": places >= len(real) - real.sum(),
     }
 
@@ -138,6 +140,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
      "front. They may be anywhere."),
     ({"decays": "last", "writes": "last"}, "You count the real tokens and take as many from the "
      "end. They may be anywhere."),
+    ({"decays": "front", "writes": "front"}, "You count the real tokens and take as many from the "
+     "front. They may be anywhere."),
+    ({"decays": "from argmax", "writes": "from argmax"}, "You drop the padded tokens in front. "
+     "They may be anywhere. And where no token is real, argmax gives 0, so all of them pass."),
     ({"decays": "up to padding", "writes": "up to padding"}, "You stop at the first padded token. "
      "Real ones may follow."),
     ({"factor": "log"}, "You multiply by the logarithm of the decay. The factor is its "
@@ -162,6 +168,14 @@ def _at_once(inputs: Inputs) -> Array:
     return np.asarray(state + (k * beta[:, None]).T @ (v - k @ state))
 
 
+def _shifted(inputs: Inputs) -> Array:
+    """Keys and values of the real tokens, with decays and betas from the front."""
+    real, n = inputs["real"], int(inputs["real"].sum())
+    rest = {"log_decay": inputs["log_decay"][:n], "beta": inputs["beta"][:n]}
+    return _read({"k": inputs["k"][real], "v": inputs["v"][real], **rest,
+                  "real": np.ones(n, bool), "state": inputs["state"]})  # fmt: skip
+
+
 def _forgotten(inputs: Inputs) -> Array:
     """A padded token makes the state empty."""
     real = inputs["real"]
@@ -183,8 +197,10 @@ def slips(inputs: Inputs) -> Slips:
         *with_pairs(partial(_read, inputs), MISTAKES),
         (_at_once(inputs), "You let all real tokens write at once. What a key finds includes what "
          "the tokens before it have just written."),
-        (_forgotten(inputs), "Your state is empty after a padded token. A logarithm of minus "
-         "infinity forgets everything; 0 forgets nothing."),
+        (_shifted(inputs), "You left out keys and values of padded tokens, but not their log_decay "
+         "and beta. So real tokens get the numbers of others."),
+        (_forgotten(inputs), "Your state is empty after a padded token: it was multiplied by 0. "
+         "What was said before should stay, as if it were multiplied by 1."),
     ]  # fmt: skip
 
 

@@ -11,10 +11,10 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 TEXT = r"""
 A drafted token was written into a head's state by the gated delta rule, and then it was refused.
 Nobody kept the state before it, but the token's numbers are still there: `k` `(key_dim,)` of
-length 1, `v` `(v_head_dim,)`, `log_decay` (at most 0) and `beta` (from 0 to 0.95). The step was:
-multiply the state by `exp(log_decay)`, look up what `k` finds in it, and add the outer product of
-`k` and `beta * (v - found)`. `state` `(key_dim, v_head_dim)` is what came of it. Return the state
-before, up to rounding.
+length 1, `v` `(v_head_dim,)`, `log_decay` (from −1 to 0) and `beta` (from 0 to 0.95). The step
+was: multiply the state by `exp(log_decay)`, look up what `k` finds in it, and add the outer product
+of `k` and `beta * (v - found)`. `state` `(key_dim, v_head_dim)` is what came of it. Return the
+state before, up to rounding.
 """
 STARTER = '''
 def undone_step(state, k, v, log_decay, beta):
@@ -42,12 +42,12 @@ def _case(rng: np.random.Generator, sizes: tuple[int, int], decay: float, beta: 
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: halves. The property: strong writes. Edges: no write, no decay, one number."""
+    """By hand: a half and a quarter. The property: strong writes. Edges: no write, no decay, one number."""
     given: dict[str, Any] = {
         "k": np.array([1.0, 0.0]),
         "v": np.array([4.0]),
         "log_decay": float(np.log(0.5)),
-        "beta": 0.5,
+        "beta": 0.25,
     }
     hand = {"state": _step(np.array([[16.0], [6.0]]), **given), **given}
     return {
@@ -88,7 +88,10 @@ def _with_found(inputs: Inputs) -> list[tuple[Array, str]]:
     bare, undone = state - beta * np.outer(k, v), state / left
     late = _back({**inputs, "v": np.zeros_like(v)}) - beta * np.outer(k, v)
     by_log = (bare + beta * np.outer(k, found)) / log_decay if log_decay else state
+    swapped = (k @ state - (1 - beta) * v) / beta if beta else np.zeros_like(v)
     return [
+        ((bare + beta * np.outer(k, swapped)) / left, "You swapped beta and 1 − beta. After the "
+         "step, k finds a part 1 − beta of the old value and a part beta of the new one."),
         (late, "You take the new value away last. It was added last, so it has to be the first "
          "that goes."),
         ((bare + beta * np.outer(k, k @ state / (1 - beta))) / left, "What k finds after the step "

@@ -29,7 +29,7 @@ show it before training is paid for.
         "First: recalling single facts takes attention in some layers; counts the cache.": 2,
         "Second: sees that a state takes more than a short cache.": 1,
         "Third: bounded memory, with a state or a window, and says what is forgotten.": 1,
-        "Names a choice that fails, and a test that would show it.": 1,
+        "Names a choice that fails, and a test that shows it: of recall, not perplexity.": 1,
     },
     hints=(
         "For each team write down the longest text, and whether single details have to be found "

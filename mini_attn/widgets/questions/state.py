@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 
+from mini_attn import cost
+from mini_attn.models import MODELS
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["AGAIN", "ALL"]
 
 SIZE, CHUNK = 128, 64  # of a head's keys and values; tokens of a chunk
-LAYERS, FULL = 48, 12  # Qwen3-Next: one layer in four attends
+QWEN = MODELS["qwen3-next-80b-a3b"]
+LAYERS = QWEN.n_layers
+FULL = sum(QWEN.linear_of(layer) is None for layer in range(LAYERS))  # that attend
 HEADS = 32  # of a layer that keeps a state
 STATE_BYTES = HEADS * SIZE * SIZE * 4  # of a layer, in float32
-TOKEN_BYTES = 2 * 2 * 256 * 2  # of a layer that attends: 2 key/value heads of 256, bfloat16
+TOKEN_BYTES = cost.cache_bytes_per_token(QWEN) // FULL  # of a layer that attends, in bfloat16
 
 
 def _break_even() -> Question:
@@ -21,9 +25,9 @@ def _break_even() -> Question:
     return Question(
         key="state/break-even",
         text=f"A prompt goes through one head of dimension {SIZE}. By the delta rule in chunks of "
-        f"{CHUNK}, it takes {per_token:,} FLOPs per token. Causal attention, which skips what's "
-        f"masked, takes about 2 · {SIZE} FLOPs per token and token of the prompt. From how many "
-        "tokens on does the state take fewer FLOPs?",
+        f"{CHUNK}, it takes {per_token:,} FLOPs per token. With n tokens, causal attention, which "
+        f"skips what's masked, takes about 2 · {SIZE} · n FLOPs per token. At how many tokens do "
+        "the two take the same FLOPs?",
         answer=answer,
         unit="tokens",
         kind="crossover",
@@ -53,13 +57,13 @@ def _pays() -> Question:
         key="state/pays",
         text=f"In Qwen3-Next, {states} of {LAYERS} layers keep a state: {HEADS} heads of {SIZE} by "
         f"{SIZE} numbers in float32. The other {FULL} attend with 2 key/value heads of 256 in "
-        f"bfloat16. From how many tokens on does this take less memory than {LAYERS} layers that "
+        f"bfloat16. At how many tokens does this take as much memory as {LAYERS} layers that "
         "attend?",
         answer=answer,
         unit="tokens",
         kind="crossover",
         tolerance=0.005,
-        explanation=f"A state takes {STATE_BYTES:,} bytes, and a token takes {TOKEN_BYTES:,} in a "
+        explanation=f"A layer's state takes {STATE_BYTES:,} bytes, and a token takes {TOKEN_BYTES:,} in a "
         f"layer that attends: {STATE_BYTES:,} / {TOKEN_BYTES:,} = {answer:,}. In a shorter chat, "
         "the states take more.",
         mistakes=(
@@ -171,7 +175,8 @@ def _snapshots() -> Question:
         text=f"Qwen3-Next guesses {drafts} tokens ahead, and any number of them may have to be "
         f"taken back. So a copy of all {states} states is kept for each of the {drafts}, "
         f"{each:,} bytes a copy. In the {FULL} layers that attend, a token leaves "
-        f"{FULL * TOKEN_BYTES:,} bytes. As long as the cache of how many tokens are the copies?",
+        f"{FULL * TOKEN_BYTES:,} bytes. The cache of how many tokens takes as much memory as these "
+        "copies?",
         answer=answer,
         unit="tokens",
         kind="quotient",
