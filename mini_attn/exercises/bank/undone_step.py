@@ -42,7 +42,7 @@ def _case(rng: np.random.Generator, sizes: tuple[int, int], decay: float, beta: 
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: a half and a quarter. The property: strong writes. Edges: no write, no decay, one number."""
+    """By hand: a half, a quarter. The property: strong writes. Edges: no write, no decay."""
     given: dict[str, Any] = {
         "k": np.array([1.0, 0.0]),
         "v": np.array([4.0]),

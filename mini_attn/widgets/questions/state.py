@@ -63,9 +63,9 @@ def _pays() -> Question:
         unit="tokens",
         kind="crossover",
         tolerance=0.005,
-        explanation=f"A layer's state takes {STATE_BYTES:,} bytes, and a token takes {TOKEN_BYTES:,} in a "
-        f"layer that attends: {STATE_BYTES:,} / {TOKEN_BYTES:,} = {answer:,}. In a shorter chat, "
-        "the states take more.",
+        explanation=f"A layer's state takes {STATE_BYTES:,} bytes, and a token takes "
+        f"{TOKEN_BYTES:,} in a layer that attends: {STATE_BYTES:,} / {TOKEN_BYTES:,} = "
+        f"{answer:,}. In a shorter chat, the states take more.",
         mistakes=(
             Mistake(1, "A state has its full size from the first token on. How many tokens' keys "
                     "and values fit into it?"),
