@@ -48,11 +48,13 @@ def cases(rng: np.random.Generator) -> Cases:
         "log_decay": np.log([0.5, 0.25]),
         "state": np.array([[16.0]]),
     }
+    strong = _case(rng, 6, 2, 2, 1000.0)
+    strong["log_decay"] = np.round(strong["log_decay"])  # so float32 holds their sums exactly
     return {
         "by hand": [hand],
         "random": [_case(rng, 5, 3, 2, 0.5), _case(rng, 8, 2, 4, 2.0)],
         "property": [_case(rng, 60, 4, 3, 0.1), _case(rng, 40, 3, 2, 0.3)],
-        "edges": [_case(rng, 1, 3, 2, 0.5), _case(rng, 6, 2, 3, 0.0), _case(rng, 6, 2, 2, 1000.0)],
+        "edges": [_case(rng, 1, 3, 2, 0.5), _case(rng, 6, 2, 3, 0.0), strong],
     }
 
 
