@@ -38,7 +38,7 @@ KINDS = {
 
 
 def lightning_decay(n_heads: int, layer: int = 0, n_layers: int | None = None) -> tuple[float, ...]:
-    """How much the logarithm of each head's state falls by a token, in lightning attention.
+    """Say by how much a token lowers the logarithm of each head's state, in lightning attention.
 
     ``2 ** (-8 * (h + 1) / n_heads) * (1 - layer / (n_layers - 1))``, and next to nothing more
 

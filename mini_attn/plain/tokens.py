@@ -1,7 +1,8 @@
 """Byte pairs: text to ids and back, for readers of the first text.
 
-A token is a few bytes. Learning merges the neighbors that a text has most often, again
-and again; encoding repeats those merges in their order. No checks, no tuning, no class.
+A token is a few bytes. Learning merges the neighbors that a text has most often,
+again and again; encoding repeats those merges in their order. No checks, no tuning,
+no class.
 """
 
 import re
@@ -10,7 +11,7 @@ from itertools import pairwise
 
 # ---- The first 256 tokens ----
 
-# GPT-2 counts those bytes first that print as one character, so that "," is token 11.
+# GPT-2 counts bytes first that print as one character, so that "," is token 11.
 SHOWN = [*range(33, 127), *range(161, 173), *range(174, 256)]
 BYTES = [*SHOWN, *(byte for byte in range(256) if byte not in SHOWN)]
 
@@ -46,7 +47,7 @@ def merge(tokens, pair):
 
 
 def learn(text, count):
-    """The most frequent pair becomes a token, count times; of equals, the lowest ids."""
+    """Merge the most frequent pair, count times; of equals, the lowest ids."""
     words = [as_bytes(piece) for piece in pieces(text)]
     merges: list[tuple[bytes, bytes]] = []
     for _ in range(count):
@@ -54,7 +55,7 @@ def learn(text, count):
         if not pairs:
             break  # every piece is one token
         ids = ids_of(merges)
-        best = min(pairs, key=lambda pair: (-pairs[pair], ids[pair[0]], ids[pair[1]]))
+        best = min(pairs, key=lambda p: (-pairs[p], ids[p[0]], ids[p[1]]))
         words = [merge(word, best) for word in words]
         merges.append(best)
     return merges
@@ -62,7 +63,7 @@ def learn(text, count):
 
 def vocabulary(merges):
     """Every token at the place of its id: the bytes, then what each merge makes."""
-    return [bytes([byte]) for byte in BYTES] + [left + right for left, right in merges]
+    return [bytes([byte]) for byte in BYTES] + [one + two for one, two in merges]
 
 
 def ids_of(merges):

@@ -80,6 +80,8 @@ def _listed() -> dict[str, DecoderConfig]:
     """One small decoder for each kind among the listed models, by its first model's name."""
     found: dict[str, DecoderConfig] = {}
     for name, model in MODELS.items():
+        if model.linear is not None:
+            continue  # a state is refused
         try:
             config = small(model.decoder())
         except ConfigError as error:  # layers that no decoder here has; perhaps not the first

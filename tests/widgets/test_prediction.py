@@ -152,9 +152,9 @@ BY_HAND = {
     "tokens/overlap": 4 + 1,
     "tokens/sequences": 89,  # Fibonacci: 1, 2, 3, 5, 8, 13, 21, 34, 55, 89
     "tokens/one-sign": 3 * 4 + 2 * 3,
-    "tokens/language": 233 / 30,  # each byte of Hindi; 30 counted in the picture
+    "tokens/language": round(233 / 30, 1),  # each byte of Hindi; 30 counted in the picture
     "tokens/logits": 2004,  # 128256 / (2 * 32)
-    "tokens/share": 100 * 2751463424 / 4628569379,  # 262144 * (1536 + 35 * 256), of all
+    "tokens/share": round(100 * 2751463424 / 4628569379),  # 262144 * (1536 + 35 * 256), of all
     "state/break-even": 496,  # (6 * 16384 + 3 * 8192 + 4096) / 256
     "state/pays": 32 * 128 * 128 * 4 // 2048,
     "state/capacity": 32 + 1,

@@ -129,7 +129,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def _by_products(inputs: Inputs) -> Slips:
-    """What products give with a decay or a mask in the wrong place."""
+    """Give what products are with a decay or a mask in the wrong place."""
     q, k, v, log_decay, old = (inputs[key] for key in ("q", "k", "v", "log_decay", "state"))
     with np.errstate(all="ignore"):
         done = np.cumsum(log_decay)

@@ -51,7 +51,7 @@ def _text(n: Numbers) -> str:
 With pencil and paper: a model has {n.layers} layers. Every fourth one attends, with 2 key/value
 heads of dimension {n.wide}, and its cache is in bfloat16. Each of the others keeps a state in
 float32: {n.heads} heads, keys and values of dimension 128. How many bytes do all caches and states
-together take for one text of {n.tokens:,} tokens? Leave out what short convolutions keep.
+together take for one text of {n.tokens:,} tokens? Don't count what short convolutions keep.
 """
 
 
@@ -97,7 +97,7 @@ def _number(n: Numbers) -> NumberQuestion:
         answer=n.right,
         unit="bytes",
         mistakes=foreseen(_mistakes(n)),
-        tolerance=0.001,
+        tolerance=0.005,
         otherwise=(
             Remark(
                 "The answer should be in bytes. Write the number out, or as 1.23e8.",

@@ -76,7 +76,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def _who(real: Array) -> dict[str, Array]:
-    """Which tokens do something, by whom one takes for real."""
+    """Mark tokens that do something, by whom one takes for real."""
     places = np.arange(len(real))
     first = int(np.argmax(real)) if real.any() else len(real)
     return {
@@ -188,7 +188,7 @@ def _forgotten(inputs: Inputs) -> Array:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the state would be with one idea missing, or two; first the fault as it was."""
+    """Give the state with one idea missing, or two; first the fault as it was."""
     whole: dict[str, Any] = {"decays": "all", "writes": "all"}
     return [
         (_read(inputs, **whole, value="zero"), "That's the same fault: a padded token changes the "

@@ -9,7 +9,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 TEXT = """
 A model writes a text token by token. `data` `(n,)` holds all its bytes, valid UTF-8, and `sizes`
 `(n_tokens,)` how many of them each token has. A token may end in the middle of a character, and
-then a page would show �. In UTF-8, a character's first byte says how many bytes it has: 1 if the
+then a screen would show �. In UTF-8, a character's first byte says how many bytes it has: 1 if the
 byte is below 128, 2 from 192, 3 from 224, 4 from 240. All its other bytes are from 128 to 191.
 Return `shown` `(n_tokens,)`, integers: how many bytes of the text can be shown after each token, as
 many as possible, but only whole characters.

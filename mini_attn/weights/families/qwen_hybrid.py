@@ -76,7 +76,7 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     full, state = _attention(config, eps), delta_of(config, eps)
     attentions = tuple(state if keeps else full for keeps in states_of(config, n_layers))
     experts = tuple(
-        _experts(config, hidden_act) if sparse else None for sparse in _sparse(config, n_layers)
+        _mixture(config, hidden_act) if sparse else None for sparse in _sparse(config, n_layers)
     )
     return DecoderConfig(
         size(config, "vocab_size"),
@@ -138,7 +138,7 @@ def _sparse(config: Mapping[str, Any], n_layers: int) -> list[bool]:
     return [False] * n_layers
 
 
-def _experts(config: Mapping[str, Any], hidden_act: str) -> ExpertConfig:
+def _mixture(config: Mapping[str, Any], hidden_act: str) -> ExpertConfig:
     """Return a layer's experts, and the one that every token takes."""
     normalised = config["model_type"] != "qwen3_next" or flag(config, "norm_topk_prob", True)
     return ExpertConfig(

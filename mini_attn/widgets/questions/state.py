@@ -198,8 +198,10 @@ def _snapshots() -> Question:
 
 ALL = (_break_even(), _pays(), _capacity(), _half_life(), _newest(), _snapshots())
 AGAIN = (
+    _capacity(32),
     _capacity(64),
     _capacity(256),
+    _half_life(0.95),
     _half_life(0.98),
     _half_life(0.995),
 )
