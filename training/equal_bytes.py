@@ -40,7 +40,9 @@ WINDOWS = [
 
 
 def keepings(plan: Plan) -> list[Keeping]:
-    """The ways in which a member's cache is kept."""
+    """The ways in which a member's cache is kept; none where layers keep a state."""
+    if MEMBERS[plan.member].state is not None:
+        return []
     attention = MEMBERS[plan.member].config(len(WORDS), plan.n_layers, plan.d_model).attentions[0]
     if isinstance(attention, CompressedConfig):  # its entries are rounded in no other type
         return NUMBERS[:1]

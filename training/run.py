@@ -2,8 +2,9 @@
 
 Ctrl-C keeps the state; the same command goes on from it, to the same weights as without the
 stop. At the end the measurements go to ``training/results`` and, for a plan of the shipped
-size, seed and budget, the weights in eight bits beside the package's stories. The exact weights
-of every finished plan stay in ``.cache/training/weights``, for what is measured on them later.
+size, seed and budget whose member ships, the weights in eight bits beside the package's stories.
+The exact weights of every finished plan stay in ``.cache/training/weights``, for what is measured
+on them later.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ CACHE = ROOT / ".cache/training"
 WEIGHTS = CACHE / "weights"
 FRAMES = CACHE / "frames"
 FRAME = 50  # steps between two frames of the film
-SHIPPED = Plan("mha")  # or another member: a shorter training replaces no weights
+SHIPPED = Plan("mha")  # or another member that ships: a shorter training replaces no weights
 
 
 class Stop:
@@ -75,6 +76,11 @@ def command(plan: Plan) -> str:
     return told
 
 
+def ships(plan: Plan) -> bool:
+    """Return whether the package gets the weights of a plan."""
+    return MEMBERS[plan.member].ships and replace(plan, member=SHIPPED.member) == SHIPPED
+
+
 def finished(training: Training, *, rows: int) -> dict[str, Any]:
     """The record of a training that has ended, with its loss before and after rounding."""
     plan, model = training.plan, training.model.eval()
@@ -82,7 +88,7 @@ def finished(training: Training, *, rows: int) -> dict[str, Any]:
     stored = rounded(to_numpy(model.state_dict()))
     coarse = mt.Decoder(model.config)
     coarse.load_state_dict(restored(stored))
-    if replace(plan, member=SHIPPED.member) == SHIPPED:
+    if ships(plan):
         family.FOLDER.mkdir(exist_ok=True)
         name = f"{plan.member}.safetensors"
         save_safetensors(family.FOLDER / name, stored)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -14,7 +13,7 @@ from mini_attn.stories.members import MEMBERS
 from mini_attn.stories.rounding import restored, rounded
 from mini_attn.weights import load_safetensors, to_numpy
 from training.plan import Plan
-from training.run import RESULTS, SHIPPED, WEIGHTS
+from training.run import RESULTS, WEIGHTS, ships
 
 __all__ = ["decoder_of", "digest_of", "plans"]
 
@@ -30,7 +29,7 @@ def plans() -> list[Plan]:
 
 def decoder_of(plan: Plan) -> mt.Decoder | None:
     """Its decoder, in eight bits as it would be shipped; None where its weights are not kept."""
-    shipped = replace(plan, member=SHIPPED.member) == SHIPPED
+    shipped = ships(plan)
     if shipped and plan.member in family.shipped():
         return family.load(plan.member, backend="torch").eval()
     path = WEIGHTS / f"{plan.name}.safetensors"

@@ -11,6 +11,7 @@ from mini_attn.config import (
     CompressedConfig,
     DecoderConfig,
     LatentConfig,
+    LinearAttentionConfig,
     RopeConfig,
 )
 from mini_attn.errors import ConfigError
@@ -18,6 +19,7 @@ from mini_attn.errors import ConfigError
 __all__ = ["LONGEST", "MEMBERS", "Member"]
 
 HEAD_DIM = 16
+STATE_DIM = 32  # of a head that keeps a state, for keys and for values
 LONGEST = 256  # positions that a learned table holds, and tokens of a training row
 
 
@@ -33,16 +35,25 @@ class Member:
     shares: bool = False  # the last layer reads what the one before it keeps
     compress: int | None = None  # tokens of an entry, beside a window of 16
     topk: int | None = None  # entries that an indexer chooses for each query; None reads all
+    state: str | None = None  # the kind of layers that keep a state instead of keys and values
+    attends: int | None = None  # beside them, each layer of this number and the last have attention
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def on_pages(self) -> bool:
         """Return whether a page's decoder can run it: one whose layers each keep all tokens."""
-        return not self.shares and self.compress is None
+        return not self.shares and self.compress is None and self.state is None
+
+    @property
+    def ships(self) -> bool:
+        """Return whether the package has its weights: those that keep a state stay outside."""
+        return self.state is None
 
     @property
     def kind(self) -> str:
-        """What it is compared in: "windows", "positions", or else "caches"."""
+        """What it is compared in: "states", "windows", "positions", or else "caches"."""
+        if self.state is not None:
+            return "states"
         if not self.rope:
             return "positions"
         return "windows" if {"window", "sinks"} & self.options.keys() else "caches"
@@ -51,34 +62,49 @@ class Member:
         """The decoder's configuration: heads of 16, RMS norm, no biases, tied embeddings."""
         if d_model % HEAD_DIM:
             raise ConfigError(f"d_model = {d_model} must be a multiple of {HEAD_DIM}")
-        n_heads, rope = d_model // HEAD_DIM, RopeConfig("half")
-        attention: Any
-        if self.latent is not None:
-            attention = LatentConfig(
-                d_model, n_heads, self.latent, HEAD_DIM, 8, HEAD_DIM, rope=rope
-            )
-        elif self.compress is not None:
-            attention = CompressedConfig(
-                d_model=d_model, n_heads=n_heads, head_dim=HEAD_DIM, window=HEAD_DIM,
-                compress=self.compress, rope=RopeConfig("half", rotary_dim=HEAD_DIM // 2),
-            )  # fmt: skip
-            if self.topk is not None:
-                attention = replace(
-                    attention, index_n_heads=n_heads, index_head_dim=HEAD_DIM, index_topk=self.topk
-                )
-        else:
-            turned = rope if self.rope else None
-            attention = AttentionConfig(d_model, n_heads, HEAD_DIM, rope=turned, **self.options)
         return DecoderConfig(
             vocab_size,
             n_layers,
-            attention,
+            self._attentions(n_layers, d_model),
             d_ff=4 * d_model,
             max_positions=LONGEST,
             norm="rms_norm",
             positions=self.positions,
             mlp_bias=False,
             kv_sources=(*range(n_layers - 1), max(n_layers - 2, 0)) if self.shares else None,
+        )
+
+    def _attentions(self, n_layers: int, d_model: int) -> Any:
+        """The attention of every layer, or one for each."""
+        if self.state is None:
+            return self._attention(d_model)
+        keeps = LinearAttentionConfig(
+            d_model, d_model // HEAD_DIM, STATE_DIM, self.state, v_head_dim=STATE_DIM
+        )
+        if self.attends is None:
+            return keeps
+        attention, last = self._attention(d_model), n_layers - 1
+        return tuple(
+            attention if i % self.attends == self.attends - 1 or i == last else keeps
+            for i in range(n_layers)
+        )
+
+    def _attention(self, d_model: int) -> Any:
+        """The attention of a layer whose cache grows."""
+        n_heads, rope = d_model // HEAD_DIM, RopeConfig("half")
+        if self.latent is not None:
+            return LatentConfig(d_model, n_heads, self.latent, HEAD_DIM, 8, HEAD_DIM, rope=rope)
+        if self.compress is None:
+            turned = rope if self.rope else None
+            return AttentionConfig(d_model, n_heads, HEAD_DIM, rope=turned, **self.options)
+        attention = CompressedConfig(
+            d_model=d_model, n_heads=n_heads, head_dim=HEAD_DIM, window=HEAD_DIM,
+            compress=self.compress, rope=RopeConfig("half", rotary_dim=HEAD_DIM // 2),
+        )  # fmt: skip
+        if self.topk is None:
+            return attention
+        return replace(
+            attention, index_n_heads=n_heads, index_head_dim=HEAD_DIM, index_topk=self.topk
         )
 
 
@@ -102,5 +128,17 @@ MEMBERS = {
         "a window of 32 keys, and a learned sink",
         "window 32 + sink, trained",
         options={"window": 32, "sinks": True},
+    ),
+    "linear": Member("a state that forgets at a fixed rate", "linear", state="lightning"),
+    "gated-delta": Member(
+        "a state that forgets and overwrites by what it reads", "gated delta", state="gated_delta"
+    ),
+    "mamba2": Member("a state that forgets by what it reads", "Mamba-2", state="mamba2"),
+    "hybrid": Member(
+        "three layers of gated delta to one with one key/value head",
+        "hybrid 3:1",
+        state="gated_delta",
+        attends=4,
+        options={"n_kv_heads": 1},
     ),
 }

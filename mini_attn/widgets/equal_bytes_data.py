@@ -41,5 +41,7 @@ def equal_bytes() -> dict[str, Any]:
         ]
         if (size := size_of(point)) in points:
             points[size].append(row)
-    members = [[name, one.title, one.short, one.kind] for name, one in MEMBERS.items()]
+    members = [
+        [name, one.title, one.short, one.kind] for name, one in MEMBERS.items() if one.state is None
+    ]
     return {"members": members, "measures": list(MEASURES), "points": points}

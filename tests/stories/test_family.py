@@ -14,7 +14,7 @@ import mini_attn.numpy as ma
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.stories import WORDS, family
 from mini_attn.stories.fetching import LIST, listed, note
-from mini_attn.stories.members import MEMBERS
+from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.stories.rounding import restored, rounded
 from mini_attn.weights import save_safetensors
 
@@ -172,3 +172,32 @@ def test_a_damaged_frame_of_the_film_is_named(folder: Path) -> None:
     (folder / LIST).unlink()
     with pytest.raises(ConfigError, match=r"00050\.safetensors of the film is missing"):
         family.film_frame(50)
+
+
+STATES = [name for name, one in MEMBERS.items() if one.state is not None]
+
+
+def test_a_state_is_as_large_as_one_key_value_head_at_the_longest_context() -> None:
+    """The head's keys and values in bfloat16; a convolution's last tokens come on top."""
+    one = MEMBERS["mqa"].config(len(WORDS)).attentions[0]
+    head = 2 * one.n_kv_heads * one.head_dim * LONGEST * 2
+    for name in STATES:
+        model = ma.Decoder(MEMBERS[name].config(len(WORDS), n_layers=4))
+        kept = [layer.self_attn for layer in model.layers]
+        states = [layer for layer in kept if isinstance(layer, ma.LinearAttention)]
+        assert len(states) >= 3
+        for layer in states:
+            tail = 3 * 3 * 4 * 32 * 4 if layer.config.conv_kernel > 1 else 0
+            assert layer.new_cache(1, LONGEST).allocated_bytes - tail == head, name
+
+
+@pytest.mark.parametrize("n_layers", [1, 2, 4, 8])
+def test_of_a_hybrids_layers_each_fourth_and_the_last_have_attention(n_layers: int) -> None:
+    kinds = [one.variant for one in MEMBERS["hybrid"].config(len(WORDS), n_layers).attentions]
+    expected = {
+        1: ["mqa"],
+        2: ["gated_delta", "mqa"],
+        4: [*["gated_delta"] * 3, "mqa"],
+        8: [*["gated_delta"] * 3, "mqa"] * 2,
+    }
+    assert kinds == expected[n_layers]

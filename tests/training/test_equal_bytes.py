@@ -29,6 +29,7 @@ from training.plan import Plan
 from training.points import near, spread
 
 EVERY = [(name, keeping) for name in MEMBERS for keeping in keepings(Plan(name))]
+CACHED = list(dict.fromkeys(name for name, _ in EVERY))
 KEPT = [pytest.param(*each, id=f"{each[0]}-{i}") for i, each in enumerate(EVERY)]
 ROWS = torch.from_numpy(sample_rows(2, LONGEST, seed=3))
 
@@ -51,7 +52,7 @@ def test_the_bytes_are_those_of_the_real_caches(name: str, keeping: Keeping) -> 
     assert bytes_per_token(member(name).config, keeping) == used
 
 
-@pytest.mark.parametrize("name", MEMBERS)
+@pytest.mark.parametrize("name", CACHED)
 def test_float32_changes_nothing_and_fewer_bits_change_more(name: str) -> None:
     model = member(name)
     with torch.inference_mode():
@@ -63,6 +64,12 @@ def test_float32_changes_nothing_and_fewer_bits_change_more(name: str) -> None:
         assert 1e-4 < off[16] < 0.2  # rounded, and not by much
     if 8 in off:
         assert off[16] / 4 < off[8] < off[4] < off[2]
+
+
+def test_a_state_has_no_bits_to_choose() -> None:
+    assert [name for name in MEMBERS if name not in CACHED] == [
+        name for name, one in MEMBERS.items() if one.state is not None
+    ]
 
 
 def test_chunks_as_long_as_a_group_are_single_tokens() -> None:

@@ -146,6 +146,18 @@ def test_a_shorter_training_replaces_no_weights(
     assert not (tmp_path / "weights").exists()
 
 
+def test_a_member_that_does_not_ship_leaves_the_package_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run.family, "FOLDER", tmp_path / "weights")
+    tiny = replace(TINY, member="linear", tokens=1)
+    monkeypatch.setattr(run, "SHIPPED", replace(tiny, member="mha"))
+    ours = training(tmp_path, tiny)
+    assert ours.run()
+    run.finished(ours, rows=8)
+    assert not (tmp_path / "weights").exists()
+
+
 def test_a_whole_training_leaves_a_record_and_its_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
