@@ -338,6 +338,10 @@ MEASURE = {
         "measure", "what a budget of keys in the cache costs it (15 min)",
         (("training.keys",),), variables=ROWS,
     ),
+    "pairs": Command(
+        "measure", "how many pairs a cache or a state recalls (2 min)",
+        (("training.pairs",),), variables=ROWS,
+    ),
 }  # fmt: skip
 
 COMMANDS: dict[str, Command] = READ | TEACH | WORK | MEASURE

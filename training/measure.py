@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from mini_attn.stories import Recall, row_probabilities, sample_rows, who_has
 from training.loop import Model, word_losses
 
-__all__ = ["measured"]
+__all__ = ["measured", "read"]
 
 SEED = 987_654_321  # of rows for measuring; training rows come from other seeds
 SURE = 0.05  # nats: where one who knows the language has no doubt left
 BATCH = 64
 
 
-def _read(model: Model, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def read(model: Model, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Nats of each word after the first, (rows, length - 1), and the likeliest next words."""
     losses, guesses = [], []
     with torch.inference_mode():
@@ -74,7 +74,7 @@ def measured(model: Model, *, rows: int = 256, length: int = 256, since: int = 0
     found: dict[str, Any] = {"rows": rows, "length": length}
     for kind in ("stories", "repeats"):
         held, true = _held_out(rows, length, kind)
-        ours, guesses = _read(model, held)
+        ours, guesses = read(model, held)
         ours, true = ours[:, since:], true[:, since:]
         found[kind] = {
             "loss": _spread(ours),
