@@ -12,6 +12,8 @@ answers are counted by how often the thing has changed hands before.
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 import mini_attn.torch as mt
+from benchmarks.quoted import quote
 from mini_attn.shapes import check_count
 from mini_attn.stories import WORDS, sample_rows, who_has
 from mini_attn.stories.grammar import REGISTERS
@@ -29,11 +32,13 @@ from mini_attn.stories.vocabulary import NUMBERS
 from tools import ROOT
 from training.loop import Model
 from training.measure import SEED, read
-from training.points import Ledger, Point
+from training.plan import Plan
+from training.points import Ledger, Point, spread
 from training.run import RESULTS
 from training.trained import plans
 
 STORED = RESULTS / "pairs.json"
+KEY = "state/pairs"
 PAIRS = (8, 16, 24, 32, 40, 48, 56, 60, 72, 84)  # three blocks of the last fill a row
 HANDED = 4  # and more
 FAMILY = ("mha", "mqa", "mla", *(name for name, one in MEMBERS.items() if one.state is not None))
@@ -111,6 +116,61 @@ def point_of(model: mt.Decoder, rows: int) -> Point:
     }
 
 
+def family() -> list[Plan]:
+    """The plans of those members: two layers, and a hybrid's four."""
+    layers = {name: MEMBERS[name].attends or Plan.n_layers for name in FAMILY}
+    own = [plan for plan in plans() if plan.member in FAMILY and plan.d_model == Plan.d_model]
+    return [plan for plan in own if plan.n_layers == layers[plan.member]]
+
+
+def by_member(found: Sequence[Any], member: str) -> list[Any]:
+    """What was found of a member, from each seed."""
+    return [one for one in found if one["member"] == member]
+
+
+def summary(found: list[Point]) -> list[Point]:
+    """Return the figures that the chapter quotes: shares of right answers, over the seeds."""
+    out = []
+    for member in FAMILY:
+        if not (own := by_member(found, member)):
+            continue
+        told: Point = {name: own[0][name] for name in ("member", "n_layers", "kept_bytes")}
+        told["seeds"] = len(own)
+        for name in ("first", "second"):
+            shares = ([block[name]["right"] for block in one["blocks"]] for one in own)
+            told[name] = [spread(list(each)) for each in zip(*shares, strict=True)]
+        asked = ([entry["right"] for entry in one["who"]] for one in own)
+        told["who"] = [spread(list(each)) for each in zip(*asked, strict=True)]
+        out.append(told)
+    return out
+
+
+def trained(chosen: Sequence[Plan]) -> list[Point]:
+    """What the members lost when their training was over, over the seeds."""
+    found = []
+    for plan in chosen:
+        record = json.loads((RESULTS / f"{plan.name}.json").read_text(encoding="utf-8"))
+        own = record["measured"]
+        found.append(
+            {
+                "member": plan.member,
+                "parameters": record["parameters"],
+                "excess": own["stories"]["excess"]["nats"],
+                "copying": own["copying"]["nats"],
+                "right": own["who_has"]["right"],
+                "far": own["who_has"]["right_64_back_or_more"],
+            }
+        )
+    out = []
+    for member in dict.fromkeys(one["member"] for one in found):
+        own = by_member(found, member)
+        told = {name: own[0][name] for name in ("member", "parameters")} | {"seeds": len(own)}
+        for name in ("excess", "copying", "right", "far"):
+            told[name] = spread([one[name] for one in own])
+        out.append(told)
+    return out
+
+
 def main() -> None:
     """Measure the members whose weights are here, in eight bits as all are, and write it whole."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -119,11 +179,14 @@ def main() -> None:
     ledger = Ledger(
         STORED, {"command": "make pairs", "context": LONGEST, "longest_trained": 60}, rows
     )
-    chosen = [plan for plan in plans() if plan.member in FAMILY and plan.d_model == 64]
+    chosen = family()
     for _, model, who in ledger.decoders(chosen):
         with torch.inference_mode():
             ledger.take(who, partial(point_of, model, rows))
     ledger.write(whole=True)
+    if ledger.quoted:
+        told = {"trained": trained(chosen), "points": summary(ledger.found)}
+        quote(KEY, {**ledger.record, "rows": rows, "pairs": list(PAIRS), **told})
     print(f"[pairs] {len(ledger.found)} points in {ledger.path.relative_to(ROOT)}")
 
 

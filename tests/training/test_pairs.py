@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 import mini_attn.torch as mt
+from mini_attn.notebook import stored
 from mini_attn.stories import WORDS, row_probabilities, sample_rows, who_has
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.stories.vocabulary import CLASSES, encode
@@ -106,12 +108,15 @@ def test_the_command_measures_each_member_once(
 ) -> None:
     monkeypatch.setattr(pairs, "STORED", RESULTS / "none-such.json")  # nothing is written
     monkeypatch.setattr(pairs, "PAIRS", (8, 84))
-    chosen = [Plan("mqa"), Plan("gqa"), Plan("linear"), Plan("mqa", d_model=96)]
+    chosen = [Plan("mqa"), Plan("gqa"), Plan("linear"), Plan("mqa", d_model=96), Plan("hybrid")]
     monkeypatch.setattr(pairs, "plans", lambda: chosen)
     model = mt.Decoder(MEMBERS["mqa"].config(len(WORDS), 1)).eval()
     monkeypatch.setattr("training.points.decoder_of", lambda plan: model)
     written: dict[str, Any] = {}
     monkeypatch.setattr("training.points.written", lambda path, record: written.update(record))
+    quoted: dict[str, Any] = {}
+    monkeypatch.setattr(pairs, "quote", quoted.__setitem__)
+    monkeypatch.setattr(pairs, "trained", list)
     monkeypatch.setattr("sys.argv", ["pairs", "--rows", "4"])
     pairs.main()
     assert [point["member"] for point in written["points"]] == ["mqa", "linear"]
@@ -120,4 +125,19 @@ def test_the_command_measures_each_member_once(
         assert all(block["first"]["right"] < 0.3 for block in point["blocks"])  # nothing is learned
         assert all(entry["asked"] for entry in point["who"])
     assert {"machine", "versions", "command"} <= written.keys()
+    told = quoted[pairs.KEY]["points"]
+    assert [point["seeds"] for point in told] == [1, 1]
+    assert told[0]["first"][0][0] == pytest.approx(
+        written["points"][0]["blocks"][0]["first"]["right"], rel=1e-3
+    )
     assert "2 points" in capsys.readouterr().out
+
+
+def test_what_the_chapter_quotes_is_what_was_measured() -> None:
+    record = json.loads(pairs.STORED.read_text(encoding="utf-8"))
+    quoted = stored(pairs.KEY)
+    assert json.loads(json.dumps(pairs.summary(record["points"]))) == quoted["points"]
+    assert {point["rows"] for point in record["points"]} == {quoted["rows"]}
+    for point in record["points"]:
+        assert [block["pairs"] for block in point["blocks"]] == quoted["pairs"]
+    assert json.loads(json.dumps(pairs.trained(pairs.family()))) == quoted["trained"]
