@@ -41,7 +41,8 @@ STORED = RESULTS / "pairs.json"
 KEY = "state/pairs"
 PAIRS = (8, 16, 24, 32, 40, 48, 56, 60, 72, 84)  # three blocks of the last fill a row
 HANDED = 4  # and more
-FAMILY = ("mha", "mqa", "mla", *(name for name, one in MEMBERS.items() if one.state is not None))
+CACHES = ("mha", "alibi", "mqa", "mla")
+FAMILY = (*CACHES, *(name for name, one in MEMBERS.items() if one.state is not None))
 
 
 def blocks(rows: int, pairs: int, length: int = LONGEST) -> NDArray[Any]:
