@@ -222,6 +222,7 @@ def backward_fault(ranks: Ranks, config: DecoderConfig, who: int) -> str:
 
 def exchange_fault(ranks: Ranks, who: int) -> tuple[str, float]:
     """A rank that raises and lives on while another waits for what it sends."""
+    ranks.barrier()  # nobody leaves before all have found each other
     if ranks.rank == who:
         ranks.report(Injected("before the exchange"))
         ranks.close()
