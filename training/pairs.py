@@ -55,7 +55,7 @@ def blocks(rows: int, pairs: int, length: int = LONGEST) -> NDArray[Any]:
 
 
 def copied(model: Model, rows: int, pairs: int) -> Point:
-    """What a model copies of such blocks the first time that they come again, and the second.
+    """Ask what a model copies of such blocks when they come again first, and the second time.
 
     The first word that comes again may be guessed at best: it says that the block is over.
     """
@@ -87,7 +87,7 @@ def handed(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def answered(model: Model, rows: int) -> list[Point]:
-    """How often a model knows who has the thing now, by how often it has changed hands."""
+    """Count how often a model knows who has the thing now, by how often it has changed hands."""
     held = sample_rows(rows, LONGEST, SEED, kind="stories")
     asked = who_has(held)
     who = held[asked.rows, asked.positions] == NUMBERS["now"]
@@ -125,7 +125,7 @@ def family() -> list[Plan]:
 
 
 def by_member(found: Sequence[Any], member: str) -> list[Any]:
-    """What was found of a member, from each seed."""
+    """Return what was found of a member, from each seed."""
     return [one for one in found if one["member"] == member]
 
 
@@ -147,7 +147,7 @@ def summary(found: list[Point]) -> list[Point]:
 
 
 def trained(chosen: Sequence[Plan]) -> list[Point]:
-    """What the members lost when their training was over, over the seeds."""
+    """Return what the members lost when their training was over, over the seeds."""
     found = []
     for plan in chosen:
         record = json.loads((RESULTS / f"{plan.name}.json").read_text(encoding="utf-8"))
