@@ -21,6 +21,11 @@ from tools import ROOT
 RESULTS = ROOT / "benchmarks/results"
 
 COMMAND = "make bench"
+QUOTED = {  # rows that a chapter shows
+    "cache against recomputation": "kv-cache/speedup",
+    "prompt with a state": "state/prompt",
+    "step with a state": "state/step",
+}
 LIMIT_BYTES = 12e9  # of memory, for all rows together
 
 Row = Callable[[], dict[str, Any]]
@@ -41,13 +46,15 @@ def cpu_rows(read: dict[str, float], rate: float) -> dict[str, Row]:
 
 
 def decoder_rows(read: dict[str, float], rate: float) -> dict[str, Row]:
-    """Rows of latent attention and whole decoders, beside Hugging Face's."""
-    from benchmarks import decode, latent
+    """Rows of latent attention, of states and of whole decoders, beside Hugging Face's."""
+    from benchmarks import decode, latent, states
 
     return {
         "latent decode": lambda: latent.latent_decode(read["torch"], rate),
         "latent decode, 128 heads": lambda: latent.latent_decode(read["torch"], rate, n_heads=128),
         "latent crossover": latent.latent_crossover,
+        "prompt with a state": lambda: states.prompt(rate),
+        "step with a state": lambda: states.step(read["torch"]),
         "cached decode": lambda: decode.cached("gpt2_124m", read["torch"]),
         "cached decode, small": lambda: decode.cached("4_layers_256", read["torch"]),
         "cache against recomputation": decode.speedup,
@@ -182,8 +189,10 @@ def store(head: dict[str, Any], results: dict[str, Any], *, some: bool) -> None:
     target.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     target.with_suffix(".svg").write_text(picture.draw(record), encoding="utf-8")
     print(f"\nwritten: {target.relative_to(ROOT)} and its picture")
-    if "cache against recomputation" in results and kind == "cpu":
-        quote("kv-cache/speedup", {**results["cache against recomputation"], **head})
+    if kind == "cpu":
+        for name, key in QUOTED.items():
+            if name in results:
+                quote(key, {**results[name], **head})
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from benchmarks import (
     picture,
     positions,
     run,
+    states,
     tokens,
 )
 from mini_attn.config import AttentionConfig, DecoderConfig
@@ -55,6 +56,10 @@ ROWS = {
     ),
     "encoding": lambda: tokens.encoding("a few words and few tokens " * 9, count=9, repeats=1),
     "long word": lambda: tokens.long_word(60, repeats=1),
+    "prompt with a state": lambda: states.prompt(RATE, lengths=(8, 70), n_heads=1, head_dim=4),
+    "step with a state": lambda: states.step(
+        RATE, contexts=(2, 9), n_heads=1, head_dim=4, held_bytes=999
+    ),
     "modules": facts.modules,
     "variant": facts.variant_files,
 }  # fmt: skip

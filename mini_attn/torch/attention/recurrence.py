@@ -397,7 +397,7 @@ def read_step_by_step(tokens: Tokens, state: Tensor) -> tuple[Tensor, Tensor]:
         k, u = tokens.k[:, :, t], tokens.v[:, :, t]
         if tokens.beta is not None:
             u = tokens.beta[:, :, t] * (u - _read(state, k))
-        state = state + k[..., :, None] * u[..., None, :]
+        state = torch.addcmul(state, k[..., :, None], u[..., None, :])  # state + k u.T
         out.append(_read(state, tokens.q[:, :, t]))
     return torch.stack(out, dim=2) if out else torch.zeros_like(tokens.v), state
 
