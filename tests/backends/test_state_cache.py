@@ -43,7 +43,8 @@ def tokens_of(lib: Any, count: int, seed: int = 0) -> Any:
 def test_bytes_do_not_grow_and_a_state_is_float32_at_least(lib: Any, kind: str) -> None:
     for dtype, state_bytes in (("float16", 4), ("float32", 4), ("float64", 8)):
         layer = lib.module.LinearAttention(config_of(kind), dtype=dtype)
-        cache, held = layer.new_cache(2, 4096), set()
+        cache = layer.new_cache(2, 4096)
+        held = {(cache.allocated_bytes, cache.allocated_bytes)}  # before the first token too
         for _ in range(4):
             layer(lib.array(np.zeros((2, 50, 8), dtype)), cache=cache)
             held.add((cache.allocated_bytes, cache.used_bytes))
@@ -70,6 +71,15 @@ def test_a_draft_is_taken_back_by_a_snapshot(lib: Any, kind: str) -> None:
     full.crop(9)
     assert {cache.slots for cache in caches} == {9}
     np.testing.assert_array_equal(lib.numpy(model(draft, caches=caches)), expected)
+
+
+def test_of_a_convolution_that_has_seen_few_tokens_only_they_are_shown(lib: Any) -> None:
+    layer = lib.module.LinearAttention(config_of("gated_delta"))
+    cache = layer.new_cache(1, 9)
+    for seen in (1, 2, 3, 3):
+        layer(lib.array(np.ones((1, 1, 8), "float32")), cache=cache)
+        assert {array.shape[1] for array in cache.view()[1:-1]} == {seen}
+        assert not any(getattr(array, "requires_grad", False) for array in cache.view())
 
 
 def test_no_token_is_taken_back_by_itself(lib: Any) -> None:

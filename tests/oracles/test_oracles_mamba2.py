@@ -16,7 +16,8 @@ from tests.oracles.wide import built, compare, wide
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(2), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(2, 24))]
+    "seed",  # in the first two, heads share keys
+    [2, 3, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (0, 1, *range(4, 24)))],
 )
 def test_logits_of_a_prompt_chunks_and_steps_are_equal(seed: int) -> None:
     with wide_from_the_start():

@@ -134,3 +134,6 @@ def test_a_saved_model_runs_in_two_lines(tmp_path: Any) -> None:
     for name, weight in weights.items():
         np.testing.assert_array_equal(weight, expected[name], err_msg=name)
     ma.Decoder(config, dtype="float64").load_state_dict(weights)
+    config, first = read_checkpoint(tmp_path, n_layers=1)
+    ma.Decoder(config, dtype="float64").load_state_dict(first)
+    assert first.keys() < weights.keys()
