@@ -36,6 +36,7 @@ class Member:
     compress: int | None = None  # tokens of an entry, beside a window of 16
     topk: int | None = None  # entries that an indexer chooses for each query; None reads all
     state: str | None = None  # the kind of layers that keep a state instead of keys and values
+    conv_kernel: int | None = None  # of their short convolution; 1 leaves it out, None is usual
     attends: int | None = None  # beside them, each layer of this number and the last have attention
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -79,7 +80,12 @@ class Member:
         if self.state is None:
             return self._attention(d_model)
         keeps = LinearAttentionConfig(
-            d_model, d_model // HEAD_DIM, STATE_DIM, self.state, v_head_dim=STATE_DIM
+            d_model,
+            d_model // HEAD_DIM,
+            STATE_DIM,
+            self.state,
+            v_head_dim=STATE_DIM,
+            conv_kernel=self.conv_kernel,  # type: ignore[arg-type]
         )
         if self.attends is None:
             return keeps
@@ -132,6 +138,12 @@ MEMBERS = {
     "linear": Member("a state that forgets at a fixed rate", "linear", state="lightning"),
     "gated-delta": Member(
         "a state that forgets and overwrites by what it reads", "gated delta", state="gated_delta"
+    ),
+    "delta-alone": Member(
+        "gated delta without its short convolution",
+        "gated delta, no convolution",
+        state="gated_delta",
+        conv_kernel=1,
     ),
     "mamba2": Member("a state that forgets by what it reads", "Mamba-2", state="mamba2"),
     "hybrid": Member(

@@ -61,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folders[0] / "dist"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_release_is_four_files_with_their_sums(made: Path) -> None:
     assert {path.name for path in made.iterdir()} == {WHEEL, SOURCE, BILL, "SHA256SUMS"}
     sums = dict(
@@ -72,7 +72,7 @@ def test_a_release_is_four_files_with_their_sums(made: Path) -> None:
     assert set(sums) == {WHEEL, SOURCE, BILL}
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_wheel_holds_what_the_package_uses_and_no_more(made: Path) -> None:
     assert (made / WHEEL).stat().st_size <= 4_500_000
     names = set(zipfile.ZipFile(made / WHEEL).namelist())
@@ -87,13 +87,13 @@ def test_the_wheel_holds_what_the_package_uses_and_no_more(made: Path) -> None:
     assert len(chosen) >= len(patterns)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_students_and_the_site_get_the_same_wheel(made: Path, tmp_path: Path) -> None:
     """One name, one content: `make release` and the book's notebooks build theirs alone."""
     assert build_wheel(tmp_path).read_bytes() == (made / WHEEL).read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_source_archive_builds_and_names_nobody(made: Path, tmp_path: Path) -> None:
     with tarfile.open(made / SOURCE) as opened:
         members = opened.getmembers()
@@ -105,7 +105,7 @@ def test_the_source_archive_builds_and_names_nobody(made: Path, tmp_path: Path) 
     assert {path.name for path in folder.iterdir()} <= release.TOPS
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_list_of_parts_belongs_to_the_wheel(made: Path) -> None:
     bill = json.loads((made / BILL).read_text(encoding="utf-8"))
     digest = hashlib.sha256((made / WHEEL).read_bytes()).hexdigest()

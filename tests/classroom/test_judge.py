@@ -43,7 +43,7 @@ def reference(key: str) -> str:
     return f"{source}\n{asked.name} = {module.REFERENCE.__name__}"
 
 
-@pytest.mark.parametrize("key", checked_ids())
+@pytest.mark.parametrize("key", sampled(checked_ids(), lambda key: exercise(key).kind, 8))
 def test_references_earn_everything(key: str) -> None:
     report = judged(key, reference(key)).report
     assert report.failed is None, report.message
