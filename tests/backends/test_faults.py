@@ -200,7 +200,7 @@ def steps(lib: Any, kind: str) -> Iterator[tuple[list[Any], Callable[[list[Any]]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("every", [29, pytest.param(4, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("every", [53, pytest.param(4, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_interrupted_step_has_never_happened(lib: Any, kind: str, every: int) -> None:
     found = (strike_everywhere(lib, caches, step, every) for caches, step in steps(lib, kind))

@@ -58,7 +58,7 @@ def kind_of(name: str) -> str:
     return "another page"  # those that compute have tests of their own
 
 
-SAMPLE = sampled(PAGES, kind_of, 2)
+SAMPLE = sampled(PAGES, kind_of)
 CHAPTERS = [name for name in PAGES if Path(name).stem in STEMS]
 CHAPTER = "book/kv-cache.html"
 STILL = 0.02  # layout shift of a page that opens

@@ -331,7 +331,11 @@ def offline(folder: Path, hidden: tuple[str, ...]) -> Path:
     return folder / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-@pytest.fixture(scope="module", params=[(), ("anywidget",)], ids=["whole", "no anywidget"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param((), marks=pytest.mark.exhaustive), ("anywidget",)],
+    ids=["whole", "no anywidget"],
+)
 def reader(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, tuple[str, ...]]:

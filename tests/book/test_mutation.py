@@ -97,6 +97,7 @@ def test_a_fault_that_is_no_python_is_refused(tree):
         changed(fault(new="2 *"), tree)
 
 
+@pytest.mark.exhaustive
 def test_verdicts(tree):
     """Several faults in one copy: each is taken out before the next comes in."""
     cases = [

@@ -538,6 +538,7 @@ def test_unknown_measures_are_named_and_an_empty_class_has_a_summary(tmp_path: P
     assert table((tmp_path / "grades.csv").read_text("utf-8"))[0]["student"] == "ada"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("words", ["plain", "hostile"])
 def test_a_summary_of_200_stays_light(tmp_path: Path, words: str) -> None:
     rng = random.Random(0)

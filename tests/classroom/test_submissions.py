@@ -656,6 +656,7 @@ def test_many_cells_take_time_in_proportion(tmp_path: Path, place: str) -> None:
     assert "a.ipynb: the cells of expand_heads are too long" in found.problems
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["a check below each", "many checks in each"])
 def test_many_checks_take_memory_in_proportion(tmp_path: Path, kind: str) -> None:
     """A copy of what stands above for each check took gigabytes."""

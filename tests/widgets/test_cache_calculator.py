@@ -60,14 +60,14 @@ def test_javascript_equals_cost_on_every_model() -> None:
     states = [
         {**DEFAULTS, "model": model, "dtype": dtype, "batch": batch, "context": context,
          "device": device, "weight_dtype": weight_dtype}
-        for model in MODELS
-        for dtype, weight_dtype in zip(BITS, reversed(BITS), strict=True)
+        for at, model in enumerate(MODELS)
+        for dtype, weight_dtype in list(zip(BITS, reversed(BITS), strict=True))[at % 2 :: 2]
         for batch, context, device in (
             (1, 1, "a100"), (3, 4095, "own"), (16, 8192, "h100"), (4096, 10_485_760, "h200"),
         )
     ]  # fmt: skip
     figures = compare(states)
-    assert len(figures) == 4 * len(MODELS) * len(BITS)
+    assert len(figures) == 4 * len(MODELS) * len(BITS) // 2  # every other type each
     assert not any("error" in figure for figure in figures)
 
 

@@ -19,7 +19,7 @@ from tools.site import Visit
 STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
 PHRASE = re.compile(r'<a class="sets" href="#([\w-]+):([^"]*)">(.+?)</a>')
 SCREENS = {"beside": (1300, 800), "wide": (1600, 900), "sheet": (390, 844)}
-SOME = {"start", "kv-cache", "mla"}
+SOME = {"kv-cache"}
 EACH = [pytest.param(stem, marks=[] if stem in SOME else pytest.mark.exhaustive) for stem in STEMS]
 PAGE = "book/rope.html"
 

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mini_attn.widgets.base import STATIC
+from tests.sampling import sampled
 from tests.scripts import script
 from tests.site import watched
 from tests.widgets.test_widgets_browser import FRAME, WIDGETS
@@ -63,7 +64,7 @@ def screen(open_page: Visit, name: str, window: int, height: int) -> Page:
     return page
 
 
-@pytest.mark.parametrize("name", OPENING)
+@pytest.mark.parametrize("name", sampled(OPENING, lambda _: "an opening", 6))
 def test_control_and_picture_stand_on_one_screen(open_page: Visit, name: str) -> None:
     """Wide, every control is there; on a phone, the same after one press."""
     counts = []

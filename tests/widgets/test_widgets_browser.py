@@ -161,7 +161,7 @@ def darken(page: Page, theme: str) -> None:
 
 
 # A picture is loaded once over each protocol, and asked there all that looks at it.
-SAMPLE = sampled(WIDGETS, lambda _: "a picture", 8)
+SAMPLE = sampled(WIDGETS, lambda _: "a picture", 4)
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -252,7 +252,7 @@ def change_by_keyboard(page: Page, control: Locator) -> None:
     "every", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["one", "every"]
 )
 @pytest.mark.parametrize(
-    "name", sampled(sorted(WIDGETS.keys() - {SWITCHED}), lambda _: "a picture", 8)
+    "name", sampled(sorted(WIDGETS.keys() - {SWITCHED}), lambda _: "a picture", 4)
 )
 def test_each_control_changes_the_result(open_page: Visit, name: str, every: bool) -> None:
     """By mouse and by keyboard: one control of each kind, or all of them."""
