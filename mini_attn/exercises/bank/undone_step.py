@@ -13,7 +13,7 @@ A drafted token was written into a head's state by the gated delta rule, and the
 Nobody kept the state before it, but the token's numbers are still there: `k` `(key_dim,)` of
 length 1, `v` `(v_head_dim,)`, `log_decay` (from −1 to 0) and `beta` (from 0 to 0.95). The step
 was: multiply the state by `exp(log_decay)`, look up what `k` finds in it, and add the outer product
-of `k` and `beta * (v - found)`. `state` `(key_dim, v_head_dim)` is what came of it. Return the
+of `k` and `beta * (v - found)`. `state` `(key_dim, v_head_dim)` is the result. Return the
 state before, up to rounding.
 """
 STARTER = '''

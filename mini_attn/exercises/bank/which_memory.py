@@ -23,7 +23,7 @@ Three teams choose the layers of a model.
 
 For each, choose attention, layers that keep a state, or a mixture, and say why: what must be found
 again, what's kept per user, and what grows? Name a choice that would fail, and a test that would
-show it before training is paid for.
+show it before you pay for training.
 """,
     rubric={
         "First: recalling single facts takes attention in some layers; counts the cache.": 2,
