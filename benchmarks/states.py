@@ -74,7 +74,7 @@ def prompt(
 
 
 def _prompt_seconds(seq: int, n_heads: int, head_dim: int, rate: float) -> dict[str, float]:
-    """What the FLOPs of the visible pairs take at the best rate of a product."""
+    """Return what the FLOPs of the visible pairs take at the best rate of a product."""
     sizes = {"n_heads": n_heads, "key_dim": head_dim, "chunk": CHUNK, "causal": "exact"}
     work = {
         name: cost.recurrence_flops(seq, delta_rule=delta, **sizes)  # type: ignore[arg-type]
