@@ -303,6 +303,7 @@ def test_search_finds_a_page_from_a_folder(visit: Visit) -> None:
     expect(page.locator("#search-results")).to_contain_text("KV caching", timeout=15_000)
 
 
+@pytest.mark.exhaustive
 def test_no_page_is_marked_with_the_words_of_a_search(visit: Visit) -> None:
     """Neither the page that was found nor the one that is opened next."""
     page = visit("search.html?q=prefill")

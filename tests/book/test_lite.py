@@ -33,12 +33,9 @@ LITE = HTML / "lite"
 PYODIDE = LITE / "static/pyodide"
 WEIGHTS = LITE / "weights"
 NAME = f"kv-cache-{mini_attn.__version__}.ipynb"
-# Opened as notebooks, the second one in test-all; of all others the cells are run.
+# Opened as notebooks, the second one in test-all, where the cells of all others run as well.
 WHOLE: dict[str, Any] = {"attention": (), "start": pytest.mark.exhaustive}
 OTHERS = sorted({path.stem for path in (ROOT / "book").glob("*.ipynb")} - set(WHOLE))
-# Figures and trained weights stand for the others, whose cells run with the machine's Python in
-# every run.
-SAMPLE = ("mqa-gqa",)
 MEMBERS = ("mha", "mla")
 
 
@@ -340,10 +337,8 @@ def python() -> Iterator[Page]:
         assert visits.outside == []
 
 
-@pytest.mark.parametrize(
-    "stem",
-    [pytest.param(stem, marks=() if stem in SAMPLE else pytest.mark.exhaustive) for stem in OTHERS],
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("stem", OTHERS)
 def test_cells_run_in_the_browsers_python(python: Page, stem: str) -> None:
     """Every cell of a chapter, in order, with no package but those that are served."""
     notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)

@@ -158,6 +158,7 @@ BAD_EXP = """() => {
 }"""
 
 
+@pytest.mark.exhaustive
 def test_of_a_kernel_with_wrong_numbers_no_time_is_taken(on_software: Visit) -> None:
     page = on_software(PAGE)
     page.evaluate(BAD_EXP)

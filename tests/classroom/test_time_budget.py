@@ -55,6 +55,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "SECONDS_EACH", 0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("short")
 def test_who_sleeps_uses_up_their_own_time_and_nobody_else_s(tmp_path: Path) -> None:
     folder, out = hand_in(tmp_path / "in"), tmp_path / "out"

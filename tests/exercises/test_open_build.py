@@ -137,6 +137,7 @@ def test_a_number_s_solution_opens_after_three_tries(visit: Visit, protocol: str
     expect(model).to_be_visible()
 
 
+@pytest.mark.exhaustive
 def test_a_function_s_solution_opens_after_three_tries(visit: Visit) -> None:
     page = visit(CHAPTER)
     key = "expand_heads"

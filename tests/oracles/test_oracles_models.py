@@ -14,6 +14,7 @@ from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.variants import variant
 from tests.cost.published import PUBLISHED, kept_shape
+from tests.sampling import sampled
 
 ROPE = ("rope_theta", "rope_scaling", "rope_local_base_freq")
 # Families whose layers another one's classes have: those of Kimi, and of text beside images.
@@ -102,7 +103,7 @@ def uncounted(real, model):
     return lookups * model.n_experts - more
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", sampled(MODELS, lambda name: MODELS[name].attention, 3))
 def test_parameters_of_the_real_class(name):
     model, real = MODELS[name], built(name)
     count = sum(weight.numel() for weight in real.parameters())

@@ -11,8 +11,8 @@ import torch
 from benchmarks import device_steps, devices
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("ranks", [2, 4])
 def test_the_table_says_what_was_sent(capfd, ranks):
     assert devices.main(["--ranks", str(ranks), "--tiny"]) == 0
     said = capfd.readouterr().out
