@@ -19,6 +19,7 @@ from mini_attn import cost
 
 Runs = dict[str, Callable[[], Any]]
 CHUNK = 64
+DELTA_RULE = {"linear": False, "gated_delta": True}
 
 
 def prompt(
@@ -59,12 +60,17 @@ def prompt(
         "milliseconds": {str(seq): milliseconds(best) for seq, best in seconds.items()},
         "predicted_milliseconds": {str(seq): milliseconds(p) for seq, p in predicted.items()},
         "rate": rate,
-        **{f"{name}_is_faster_from": _from(seconds, name) for name in ("linear", "gated_delta")},
+        **{
+            f"{name}_is_faster_from": _from(
+                {seq: best[name] <= best["attention"] for seq, best in seconds.items()}
+            )
+            for name in DELTA_RULE
+        },
         **{
             f"{name}_has_fewer_flops_from": cost.recurrence_crossover(
                 key_dim=head_dim, chunk=CHUNK, delta_rule=delta
             )
-            for name, delta in (("linear", False), ("gated_delta", True))
+            for name, delta in DELTA_RULE.items()
         },
         "times_faster_than_hugging_face": min(
             best["hugging_face"] / best["gated_delta"] for best in seconds.values()
@@ -78,7 +84,7 @@ def _prompt_seconds(seq: int, n_heads: int, head_dim: int, rate: float) -> dict[
     sizes = {"n_heads": n_heads, "key_dim": head_dim, "chunk": CHUNK, "causal": "exact"}
     work = {
         name: cost.recurrence_flops(seq, delta_rule=delta, **sizes)  # type: ignore[arg-type]
-        for name, delta in (("linear", False), ("gated_delta", True))
+        for name, delta in DELTA_RULE.items()
     }
     work["attention"] = cost.attention_flops(
         seq, seq, n_heads=n_heads, head_dim=head_dim, causal="exact"
@@ -111,39 +117,34 @@ def step(
 
     def ours() -> None:
         at = next(turns)
-        states[at] = mt.recurrent_attention(
-            q,
-            k,
-            v,
-            **rule,
-            state=states[at],
-            return_state=True,
-        )[1]
+        _, states[at] = mt.recurrent_attention(q, k, v, **rule, state=states[at], return_state=True)
 
     def theirs() -> None:
         at = next(turns)
-        states[at] = torch_recurrent_gated_delta_rule(
+        _, states[at] = torch_recurrent_gated_delta_rule(
             *(x.transpose(1, 2) for x in (q, k, v)),
             g=log_decay.mT, beta=beta.mT, initial_state=states[at], output_final_state=True,
-        )[1]  # fmt: skip
+        )  # fmt: skip
 
     runs: Runs = {"gated_delta": ours, "hugging_face": theirs}
-    cached = {f"attention, {n} keys": 2 * n_heads * n * head_dim * 4 for n in contexts}
-    for (name, own), n in zip(cached.items(), contexts, strict=True):
-        runs[name] = _attending(q, n, max(2, held // own))
+    key_bytes, names = 2 * n_heads * head_dim * 4, {n: f"attention, {n} keys" for n in contexts}
+    for n, name in names.items():
+        runs[name] = _attending(q, n, max(2, held // (n * key_bytes)))
     runs["read"], work, _ = sweep(held)
     with torch.inference_mode():
         best = side_by_side(runs, repeats=30)
     read = max(read, work / best.pop("read"))
-    predicted = {"gated_delta": 2 * size / read} | {n: b / read for n, b in cached.items()}
-    slower = [n for n in contexts if best[f"attention, {n} keys"] >= best["gated_delta"]]
+    predicted = {"gated_delta": 2 * size / read}
+    predicted |= {name: n * key_bytes / read for n, name in names.items()}
     return {
         "sizes": f"{n_heads} heads x {head_dim}, float32, one sequence",
         "milliseconds": milliseconds(best),
         "predicted_milliseconds": milliseconds(predicted),
         "rate": read,
-        "state_is_faster_from": min(slower, default=None),
-        "state_has_fewer_bytes_from": head_dim,
+        "state_is_faster_from": _from(
+            {n: best["gated_delta"] <= best[name] for n, name in names.items()}
+        ),
+        "state_has_fewer_bytes_from": 2 * size // key_bytes,
         "times_faster_than_hugging_face": best["hugging_face"] / best["gated_delta"],
         "goals": {"times_faster_than_hugging_face": [">=", 1]},
     }
@@ -161,11 +162,11 @@ def _attending(q: Tensor, kv_len: int, layers: int) -> Callable[[], Any]:
     return run
 
 
-def _from(seconds: dict[int, dict[str, float]], name: str) -> int | None:
-    """The first measured length from which on all prompts are faster than attention."""
+def _from(faster: dict[int, bool]) -> int | None:
+    """The first measured length from which on the answer is yes."""
     found = None
-    for seq in sorted(seconds, reverse=True):
-        if seconds[seq][name] > seconds[seq]["attention"]:
+    for length in sorted(faster, reverse=True):
+        if not faster[length]:
             break
-        found = seq
+        found = length
     return found
